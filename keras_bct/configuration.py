@@ -1,0 +1,80 @@
+"""Typed configuration: frozen dataclasses read from YAML, unknown keys refused."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import dacite
+import yaml
+
+Configuration = TypeVar("Configuration")
+
+
+def from_mapping(
+    kind: type[Configuration], values: Mapping[str, Any], *, source: str
+) -> Configuration:
+    """Builds a dataclass from nested plain values, checking names and types.
+
+    Lists become tuples and whole numbers become floats where the field says so.
+
+    Args:
+        kind: The dataclass to build.
+        values: Its fields, nested dataclasses as nested mappings.
+        source: Where the values come from, for the error message.
+
+    Returns:
+        An instance of `kind`.
+
+    Raises:
+        ValueError: A key is unknown or missing, or a value has another type.
+
+    Example:
+        >>> import dataclasses
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Margin:
+        ...     scale: float
+        ...     margin: float = 0.4
+        >>> from_mapping(Margin, {"scale": 64}, source="an example")
+        Margin(scale=64.0, margin=0.4)
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"{source}: expected the keys of {kind.__name__}. "
+            f"Received: {type(values).__name__}"
+        )
+    config = dacite.Config(strict=True, cast=[tuple], type_hooks={float: _to_float})
+    try:
+        return dacite.from_dict(kind, values, config)
+    except dacite.DaciteError as error:
+        raise ValueError(f"{source}: {error}") from error
+
+
+def read_yaml(kind: type[Configuration], path: str | os.PathLike[str]) -> Configuration:
+    """Reads a dataclass from a YAML file.
+
+    Args:
+        kind: The dataclass to build.
+        path: The file.
+
+    Returns:
+        An instance of `kind`.
+
+    Raises:
+        ValueError: The file is not YAML, a key is unknown or missing, or a value
+            has another type.
+        FileNotFoundError: There is no such file.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            values = yaml.safe_load(file)
+        except yaml.YAMLError as error:
+            raise ValueError(f"{path}: not a YAML file: {error}") from error
+    return from_mapping(kind, values, source=os.fspath(path))
+
+
+def _to_float(value: object) -> object:
+    """Reads 1 and 5e-4 (a string to YAML 1.1) as floats; leaves the rest to fail."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return value
