@@ -1,0 +1,7 @@
+"""Classifier heads: what turns an embedding into cosines or logits."""
+
+from keras_bct.layers.cosine_head import CosineHead
+from keras_bct.layers.frozen_classifier import FrozenClassifier
+from keras_bct.layers.linear_head import LinearHead
+
+__all__ = ["CosineHead", "FrozenClassifier", "LinearHead"]

@@ -1,0 +1,125 @@
+"""The shared base of the softmax family: from cosines or logits to cross entropy."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_bct.losses.labels import row_labels
+
+
+class ClassifierLoss(keras.losses.Loss):
+    """Cross entropy of a classifier head, one value a sample.
+
+    A subclass says in `logits` how logits follow from what the head gives. Everything
+    is computed in float32. Values are per sample, and the default reduction sums them
+    and divides by the batch size, which is exact under `MirroredStrategy`.
+
+    Args:
+        name: Name of the loss.
+        reduction: As in `keras.losses.Loss`.
+        dtype: Float32 unless told otherwise.
+
+    Attributes:
+        kind: The kind of `keras_bct.classifier.Classifier` that the loss trains.
+        scale: The factor s on cosines, or None.
+        margin: The margin m, or None.
+    """
+
+    kind: ClassVar[str]
+    scale: float | None = None
+    margin: float | None = None
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        reduction: str = "sum_over_batch_size",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+
+    def logits(self, labels: Any, outputs: Any) -> Any:
+        """Give the logits `(batch, classes)` of what the head gave.
+
+        Args:
+            labels: `(batch,)` int32, each the row of a class.
+            outputs: `(batch, classes)` cosines or inner products.
+        """
+        raise NotImplementedError
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Give the cross entropy of each sample.
+
+        Args:
+            y_true: `(batch,)` whole numbers in `[0, classes)`.
+            y_pred: `(batch, classes)`, what the head gave.
+
+        Returns:
+            `(batch,)`. NaN where a label lies outside the head and the backend could
+            not raise.
+        """
+        labels, valid = row_labels(y_true, y_pred.shape[-1])
+        values = ops.sparse_categorical_crossentropy(
+            labels, self.logits(labels, y_pred), from_logits=True
+        )
+        return ops.where(valid, values, np.nan)
+
+    def get_config(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        return {**super().get_config(), "dtype": self.dtype}
+
+
+class MarginLoss(ClassifierLoss):
+    """A cosine form: `s cos(theta_c)` for all classes but the target's.
+
+    A subclass says in `target` what the cosine of the target class becomes. Only that
+    column is looked up and replaced; no one-hot matrix is made.
+
+    Args:
+        scale: The factor s, positive.
+        margin: The margin m, zero or more.
+        **kwargs: As in `ClassifierLoss`.
+    """
+
+    scale: float
+    margin: float
+
+    def __init__(self, *, scale: float, margin: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scale = positive_number("scale", scale)
+        self.margin = float(margin)
+        if not np.isfinite(self.margin) or self.margin < 0:
+            raise ValueError(
+                f"`margin` should be a number, zero or more. Received: {margin!r}."
+            )
+
+    def target(self, cosine: Any) -> Any:
+        """Give what takes the place of the target class's cosine.
+
+        Args:
+            cosine: `(batch,)`, in [-1, 1] up to rounding.
+        """
+        raise NotImplementedError
+
+    def logits(self, labels: Any, outputs: Any) -> Any:
+        """Replace the target column, then scale."""
+        cosine = ops.take_along_axis(outputs, labels[:, None], axis=1)[:, 0]
+        rows = ops.arange(ops.shape(outputs)[0], dtype="int32")
+        where = ops.stack([rows, labels], axis=1)
+        return self.scale * ops.scatter_update(outputs, where, self.target(cosine))
+
+    def get_config(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        return {**super().get_config(), "scale": self.scale, "margin": self.margin}
+
+
+def positive_number(name: str, value: float) -> float:
+    """Give `value` as float, or raise naming the argument."""
+    number = float(value)
+    if not np.isfinite(number) or number <= 0:
+        raise ValueError(f"`{name}` should be a positive number. Received: {value!r}.")
+    return number
