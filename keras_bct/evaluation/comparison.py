@@ -1,0 +1,303 @@
+"""Comparing: is the new model better against the old gallery than the old one was?"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_bct.evaluation.bootstrap import percentile_interval
+from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.evaluation.measurement import Measurement
+from keras_bct.evaluation.measuring import measure
+from keras_bct.evaluation.protocol import Protocol, check_confidence
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MetricComparison:
+    """One metric of a comparison.
+
+    Attributes:
+        old_old: M(old, old).
+        new_old: M(new, old): new queries against the old gallery.
+        new_new: M(new, new), None where the new gallery was not embedded.
+        paragon: M(new*, new*), None without a paragon.
+        gain: The update gain (BCT, Eq. 9), None where it is undefined.
+        gain_undefined: Why there is no gain; empty where there is one.
+        difference_replicates: (replicates,) float64 of M(new, old) - M(old, old).
+        gain_replicates: (replicates,) float64, NaN where a replicate's denominator is
+            not positive; None without a paragon.
+        negative_flips: The share of answers that were right and are now wrong; None
+            for a metric without single answers.
+        identities: How many identities were resampled.
+    """
+
+    old_old: float
+    new_old: float
+    new_new: float | None
+    paragon: float | None
+    gain: float | None
+    gain_undefined: str
+    difference_replicates: Floats
+    gain_replicates: Floats | None
+    negative_flips: float | None
+    identities: int
+
+    @property
+    def difference(self) -> float:
+        """M(new, old) - M(old, old)."""
+        return self.new_old - self.old_old
+
+    def difference_interval(self, confidence: float) -> tuple[float, float]:
+        """The two-sided interval of M(new, old) - M(old, old)."""
+        check_confidence(confidence)
+        return percentile_interval(self.difference_replicates, confidence)
+
+    def gain_interval(self, confidence: float) -> tuple[float, float] | None:
+        """The two-sided interval of the gain, None where it has no value."""
+        check_confidence(confidence)
+        if self.gain is None or self.gain_replicates is None:
+            return None
+        return percentile_interval(self.gain_replicates, confidence)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Comparison:
+    """The measured numbers of a new model against its predecessor.
+
+    Attributes:
+        protocol: The protocol's name.
+        gate_metrics: The metrics that its gate reads.
+        confidence: The gate's confidence.
+        min_gain: The least gain that its gate asks for, or None.
+        metrics: For each metric's name its numbers.
+        counts: How many items and pairs there were.
+        warnings: Sentences on what the data cannot resolve.
+    """
+
+    protocol: str
+    gate_metrics: tuple[str, ...]
+    confidence: float
+    min_gain: float | None
+    metrics: Mapping[str, MetricComparison]
+    counts: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+    def __getitem__(self, metric: str) -> MetricComparison:
+        """The numbers of one metric."""
+        return self.metrics[metric]
+
+    @property
+    def negative_flips(self) -> float | None:
+        """The share of negative flips of the gate's first metric."""
+        return self.metrics[self.gate_metrics[0]].negative_flips
+
+    def to_json(self) -> str:
+        """The comparison as JSON text; `from_json` gives it back unchanged."""
+        values = dataclasses.asdict(self)
+        for metric in values["metrics"].values():
+            for key in ("difference_replicates", "gain_replicates"):
+                if metric[key] is not None:
+                    metric[key] = [
+                        x if np.isfinite(x) else None for x in metric[key].tolist()
+                    ]
+        return json.dumps(values, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Comparison:
+        """Reads what `to_json` wrote.
+
+        Raises:
+            ValueError: The text is not JSON, or a key is missing or unknown.
+        """
+        try:
+            values: dict[str, Any] = json.loads(text)
+            values["metrics"] = {
+                name: MetricComparison(**_arrays(metric))
+                for name, metric in values["metrics"].items()
+            }
+            for key in ("gate_metrics", "warnings"):
+                values[key] = tuple(values[key])
+            return cls(**values)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(
+                f"`text` should be what `Comparison.to_json` wrote: {error}."
+            ) from error
+
+
+def _arrays(metric: dict[str, Any]) -> dict[str, Any]:
+    for key in ("difference_replicates", "gain_replicates"):
+        if metric[key] is not None:
+            metric[key] = np.array(metric[key], np.float64)
+    return metric
+
+
+def compare(
+    protocol: Protocol,
+    *,
+    old_queries: EmbeddingSet,
+    old_gallery: EmbeddingSet,
+    new_queries: EmbeddingSet,
+    new_gallery: EmbeddingSet | None = None,
+    paragon: Measurement | tuple[EmbeddingSet, EmbeddingSet] | None = None,
+) -> Comparison:
+    """Measures the empirical criterion and the gain (BCT, Eq. 2 and 9).
+
+    Args:
+        protocol: What M means.
+        old_queries: The queries, embedded by the old model.
+        old_gallery: The gallery, embedded by the old model.
+        new_queries: The same queries, in the same order, embedded by the new model.
+        new_gallery: The same gallery embedded by the new model, or None.
+        paragon: M(new*, new*) on the same items, or its queries and gallery, or None.
+
+    Returns:
+        The numbers of each metric, with paired bootstrap replicates of the difference.
+
+    Raises:
+        ValueError: Ids or labels differ between versions, or what `measure` refuses.
+
+    Example:
+        >>> from keras_bct.evaluation import Source
+        >>> side = Source("embeddings", "set.npz")
+        >>> protocol = Protocol("toy", side, side, ("retrieval/CMC@1",))
+        >>> axes = np.eye(2, dtype=np.float32)
+        >>> gallery = EmbeddingSet(["a", "b"], ["x", "y"], None, axes)
+        >>> good = EmbeddingSet(["c", "d"], ["x", "y"], None, axes)
+        >>> bad = EmbeddingSet(["c", "d"], ["x", "y"], None, axes[::-1])
+        >>> result = compare(
+        ...     protocol, old_queries=bad, old_gallery=gallery, new_queries=good
+        ... )
+        >>> result["retrieval/CMC@1"].old_old, result["retrieval/CMC@1"].new_old
+        (0.0, 1.0)
+    """
+    _check_same_items("new_queries", new_queries, "old_queries", old_queries)
+    if new_gallery is not None:
+        _check_same_items("new_gallery", new_gallery, "old_gallery", old_gallery)
+    if isinstance(paragon, tuple):
+        _check_same_items("paragon", paragon[0], "old_queries", old_queries)
+        _check_same_items("paragon", paragon[1], "old_gallery", old_gallery)
+    old_old = measure(protocol, old_queries, old_gallery)
+    new_old = measure(protocol, new_queries, old_gallery)
+    new_new = (
+        None if new_gallery is None else measure(protocol, new_queries, new_gallery)
+    )
+    if isinstance(paragon, tuple):
+        paragon = measure(protocol, *paragon)
+    return compare_measurements(
+        protocol, old_old=old_old, new_old=new_old, new_new=new_new, paragon=paragon
+    )
+
+
+def compare_measurements(
+    protocol: Protocol,
+    *,
+    old_old: Measurement,
+    new_old: Measurement,
+    new_new: Measurement | None = None,
+    paragon: Measurement | None = None,
+) -> Comparison:
+    """Joins measurements of the same items into a comparison.
+
+    Args:
+        protocol: What M means.
+        old_old: M(old, old).
+        new_old: M(new, old).
+        new_new: M(new, new), or None.
+        paragon: M(new*, new*), or None.
+
+    Raises:
+        ValueError: A measurement lacks a metric or counts other items.
+    """
+    for name, other in (
+        ("new_old", new_old),
+        ("new_new", new_new),
+        ("paragon", paragon),
+    ):
+        if other is not None and other.counts != old_old.counts:
+            raise ValueError(
+                f"`{name}` should be measured on the items of `old_old`. Received "
+                f"counts {dict(other.counts)}, expected {dict(old_old.counts)}."
+            )
+    metrics = {
+        metric: _compare_metric(metric, old_old, new_old, new_new, paragon)
+        for metric in protocol.metrics
+    }
+    warnings = dict.fromkeys((*old_old.warnings, *new_old.warnings))
+    return Comparison(
+        protocol=protocol.name,
+        gate_metrics=protocol.gate_metrics,
+        confidence=protocol.gate.confidence,
+        min_gain=protocol.gate.min_gain,
+        metrics=metrics,
+        counts=dict(old_old.counts),
+        warnings=tuple(warnings),
+    )
+
+
+def _compare_metric(
+    metric: str,
+    old_old: Measurement,
+    new_old: Measurement,
+    new_new: Measurement | None,
+    paragon: Measurement | None,
+) -> MetricComparison:
+    old, new = old_old.values[metric], new_old.values[metric]
+    top = None if paragon is None else paragon.values[metric]
+    difference = new_old.replicates(metric) - old_old.replicates(metric)
+    gain, why, gain_replicates = None, "", None
+    if paragon is None or top is None:
+        why = "no paragon was named"
+    elif top <= old:
+        why = f"the paragon's {top:.4f} is not above M(old, old) = {old:.4f}"
+    elif new <= old:
+        why = f"M(new, old) = {new:.4f} is not above M(old, old) = {old:.4f}"
+    else:
+        gain = (new - old) / (top - old)
+    if paragon is not None:
+        room = paragon.replicates(metric) - old_old.replicates(metric)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain_replicates = np.where(room > 0, difference / room, np.nan)
+    try:
+        right, still_right = old_old.right(metric), new_old.right(metric)
+        flips = float(np.mean(right * (1 - still_right)))
+    except KeyError:
+        flips = None
+    return MetricComparison(
+        old_old=old,
+        new_old=new,
+        new_new=None if new_new is None else new_new.values[metric],
+        paragon=top,
+        gain=gain,
+        gain_undefined=why,
+        difference_replicates=difference,
+        gain_replicates=gain_replicates,
+        negative_flips=flips,
+        identities=old_old.identities(metric),
+    )
+
+
+def _check_same_items(
+    name: str, given: EmbeddingSet, other_name: str, other: EmbeddingSet
+) -> None:
+    for column in ("ids", "labels"):
+        left, right = getattr(given, column), getattr(other, column)
+        if len(left) != len(right):
+            raise ValueError(
+                f"`{name}` should hold the items of `{other_name}`. Received "
+                f"{len(left)} items, expected {len(right)}."
+            )
+        differ = np.flatnonzero(left != right)
+        if len(differ):
+            row = differ[0]
+            raise ValueError(
+                f"`{name}` should hold the items of `{other_name}` in the same order. "
+                f"Received {column}[{row}] = {str(left[row])!r}, expected "
+                f"{str(right[row])!r}."
+            )

@@ -1,0 +1,155 @@
+"""The gate: reads evidence and answers yes, no, or that it cannot be decided."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Literal
+
+from keras_bct.evaluation.comparison import Comparison, MetricComparison
+from keras_bct.evaluation.protocol import Gate, check_confidence
+
+Answer = Literal["yes", "no", "undecided"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """The gate's answer.
+
+    Attributes:
+        answer: `yes`, `no` or `undecided`.
+        reasons: Sentences with their numbers, one or more for each gate metric.
+        identities_needed: How many identities would probably decide it, where it is
+            undecided and more of them can help; else None.
+    """
+
+    answer: Answer
+    reasons: tuple[str, ...]
+    identities_needed: int | None = None
+
+
+def decide(
+    comparison: Comparison,
+    gate: Gate | None = None,
+    confidence: float | None = None,
+    min_gain: float | None = None,
+) -> Decision:
+    """Asks whether the new model may stand in front of the old gallery.
+
+    For every gate metric the two-sided interval of M(new, old) - M(old, old) must lie
+    above zero; where a least gain is asked for, the interval of the gain must not
+    reach below it. One metric that fails makes the answer no; otherwise one that is
+    open makes it undecided.
+
+    Args:
+        comparison: The measured numbers.
+        gate: The rule; None: the one of the protocol that was measured.
+        confidence: Takes the place of the gate's.
+        min_gain: Takes the place of the gate's.
+
+    Raises:
+        ValueError: The gate names a metric that the comparison lacks.
+    """
+    metrics = (gate.metrics if gate else ()) or comparison.gate_metrics
+    if confidence is None:
+        confidence = gate.confidence if gate else comparison.confidence
+    check_confidence(confidence)
+    if min_gain is None:
+        min_gain = gate.min_gain if gate else comparison.min_gain
+    answers: list[Answer] = []
+    reasons: list[str] = []
+    needed: list[int | None] = []
+    for name in metrics:
+        if name not in comparison.metrics:
+            raise ValueError(
+                f"`gate.metrics` should be among the measured metrics. Received: "
+                f"{name!r}, measured: {', '.join(comparison.metrics)}."
+            )
+        metric = comparison.metrics[name]
+        parts = [_ask_criterion(name, metric, confidence)]
+        if min_gain is not None:
+            parts.append(_ask_gain(name, metric, confidence, min_gain))
+        for part in parts:
+            answers.append(part.answer)
+            reasons.extend(part.reasons)
+            needed.append(part.identities_needed if part.answer == "undecided" else 0)
+    answer: Answer = "yes"
+    if "no" in answers:
+        answer = "no"
+    elif "undecided" in answers:
+        answer = "undecided"
+    enough = None
+    if answer == "undecided" and None not in needed:
+        enough = max(count or 0 for count in needed)
+    return Decision(answer, tuple(reasons), enough)
+
+
+def _ask_criterion(name: str, metric: MetricComparison, confidence: float) -> Decision:
+    low, high = metric.difference_interval(confidence)
+    measured = (
+        f"{name}: M(new, old) = {metric.new_old:.4f}, M(old, old) = "
+        f"{metric.old_old:.4f}, difference {metric.difference:+.4f} with "
+        f"{100 * confidence:g} % interval [{low:+.4f}, {high:+.4f}] over "
+        f"{metric.identities} identities"
+    )
+    if low > 0:
+        return Decision("yes", (f"{measured}: the interval lies above zero.",))
+    if high <= 0:
+        return Decision("no", (f"{measured}: the interval does not reach above zero.",))
+    return _undecided(measured, "zero", 0.0, metric, metric.difference, (low, high))
+
+
+def _ask_gain(
+    name: str, metric: MetricComparison, confidence: float, min_gain: float
+) -> Decision:
+    asked = f"{name}: a gain of at least {min_gain:.4f} is asked for"
+    if metric.gain is None:
+        return Decision(
+            "no", (f"{asked}, but the gain is undefined: {metric.gain_undefined}.",)
+        )
+    interval = metric.gain_interval(confidence)
+    assert interval is not None
+    low, high = interval
+    measured = (
+        f"{asked}, and it is {metric.gain:.4f} with {100 * confidence:g} % interval "
+        f"[{low:.4f}, {high:.4f}] over {metric.identities} identities"
+    )
+    if low >= min_gain:
+        return Decision("yes", (f"{measured}: the interval does not reach below it.",))
+    if high < min_gain:
+        return Decision("no", (f"{measured}: the interval lies below it.",))
+    return _undecided(measured, "it", min_gain, metric, metric.gain, interval)
+
+
+def _undecided(
+    measured: str,
+    goal_name: str,
+    goal: float,
+    metric: MetricComparison,
+    estimate: float,
+    interval: tuple[float, float],
+) -> Decision:
+    """Says how many identities would decide it, were the estimate the truth.
+
+    The interval's width falls with the square root of the number of identities, so
+    its nearer end reaches the goal once that number has grown by the square of
+    (estimate to that end) / (estimate to the goal).
+    """
+    margin = estimate - goal
+    reach = estimate - interval[0] if margin > 0 else interval[1] - estimate
+    ratio = reach / abs(margin) if margin else math.inf
+    if not math.isfinite(ratio) or ratio > 1000:
+        sentence = "no practicable number of identities would decide it"
+        return Decision(
+            "undecided", (f"{measured}: {goal_name} lies inside, and {sentence}.",)
+        )
+    needed = max(metric.identities + 1, math.ceil(metric.identities * ratio**2))
+    answer = "yes" if margin > 0 else "no"
+    return Decision(
+        "undecided",
+        (
+            f"{measured}: {goal_name} lies inside, so this much data cannot decide "
+            f"it. About {needed} identities would, probably with the answer {answer}.",
+        ),
+        needed,
+    )

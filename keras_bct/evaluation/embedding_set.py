@@ -1,0 +1,143 @@
+"""A set of embeddings with the names that evaluation needs."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_ROWS_PER_CHECK = 65536
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EmbeddingSet:
+    """One side of a protocol: n items with ids, labels and raw embeddings.
+
+    Everything is checked on construction, so that whoever holds a set can use it.
+
+    Attributes:
+        ids: (n,) strings, each one once.
+        labels: (n,) strings: the class, person or object that the item shows.
+        cameras: (n,) strings or None.
+        embeddings: (n, d) float32, raw model output (cosine normalises at use). A
+            memory-mapped float32 array stays memory-mapped; float16 and float64
+            are converted.
+        templates: (n,) strings or None: items of one template are pooled.
+        media: (n,) strings or None: frames of one video carry one medium.
+        qualities: (n,) float32 or None: non-negative weights for pooling.
+
+    Raises:
+        ValueError: no item, lengths that differ, an embedding that is not
+            two-dimensional, is not of a floating type, or holds NaN or infinity,
+            or an id that occurs twice.
+
+    Example:
+        >>> EmbeddingSet(["a", "b"], ["x", "y"], None, np.eye(2)).embeddings.dtype
+        dtype('float32')
+    """
+
+    ids: npt.NDArray[np.str_]
+    labels: npt.NDArray[np.str_]
+    cameras: npt.NDArray[np.str_] | None
+    embeddings: npt.NDArray[np.float32]
+    templates: npt.NDArray[np.str_] | None = None
+    media: npt.NDArray[np.str_] | None = None
+    qualities: npt.NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        """Brings every column to its type and checks it."""
+        embeddings = _as_float32(self.embeddings)
+        rows = len(embeddings)
+        if rows == 0:
+            raise ValueError("`embeddings` should hold at least one item. Received: 0.")
+        object.__setattr__(self, "embeddings", embeddings)
+        for name in ("ids", "labels", "cameras", "templates", "media"):
+            column = getattr(self, name)
+            if column is None and name not in ("ids", "labels"):
+                continue
+            object.__setattr__(self, name, _as_strings(name, column, rows))
+        if self.qualities is not None:
+            qualities = np.asarray(self.qualities, np.float32)
+            if qualities.shape != (rows,) or not (qualities >= 0).all():
+                raise ValueError(
+                    f"`qualities` should be {rows} numbers that are not negative. "
+                    f"Received: shape {qualities.shape}."
+                )
+            object.__setattr__(self, "qualities", qualities)
+        unique, counts = np.unique(self.ids, return_counts=True)
+        if len(unique) < rows:
+            raise ValueError(
+                "`ids` should name every item once. Received: "
+                f"{unique[counts > 1][0]!r} {counts.max()} times."
+            )
+        self._refuse_not_finite()
+
+    def __len__(self) -> int:
+        """The number of items."""
+        return len(self.ids)
+
+    @property
+    def embedding_size(self) -> int:
+        """d, the number of components of an embedding."""
+        return int(self.embeddings.shape[1])
+
+    def take(self, rows: npt.NDArray[Any]) -> EmbeddingSet:
+        """The set of the given rows: an (m,) array of indices or an (n,) mask."""
+
+        def of(column: Any) -> Any:
+            return None if column is None else column[rows]
+
+        return EmbeddingSet(
+            **{
+                field.name: of(getattr(self, field.name))
+                for field in dataclasses.fields(self)
+            }
+        )
+
+    def _refuse_not_finite(self) -> None:
+        for start in range(0, len(self), _ROWS_PER_CHECK):
+            block = self.embeddings[start : start + _ROWS_PER_CHECK]
+            # A sum is NaN or infinite when a component is; only then look closer.
+            with np.errstate(over="ignore", invalid="ignore"):
+                suspicious = not np.isfinite(block.sum())
+            if not suspicious:
+                continue
+            rows = np.flatnonzero(~np.isfinite(block).all(axis=1))
+            if len(rows):
+                raise ValueError(
+                    "`embeddings` should be finite. Received: NaN or infinity for id "
+                    f"{str(self.ids[start + rows[0]])!r} and {len(rows) - 1} more in "
+                    "its block of rows."
+                )
+
+
+def _as_float32(embeddings: Any) -> npt.NDArray[np.float32]:
+    array = embeddings if isinstance(embeddings, np.ndarray) else np.asarray(embeddings)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(
+            "`embeddings` should have shape (items, components). "
+            f"Received: shape {array.shape}."
+        )
+    if array.dtype.kind != "f":
+        raise ValueError(
+            f"`embeddings` should be of a floating type. Received: dtype {array.dtype}."
+        )
+    return array if array.dtype == np.float32 else array.astype(np.float32)
+
+
+def _as_strings(name: str, column: Any, rows: int) -> npt.NDArray[np.str_]:
+    array = np.asarray(column)
+    if array.shape != (rows,):
+        raise ValueError(
+            f"`{name}` should hold one value per embedding, so {rows}. "
+            f"Received: shape {array.shape}."
+        )
+    if array.dtype.kind == "O":
+        array = np.array(
+            [v.decode() if isinstance(v, bytes) else str(v) for v in array]
+        )
+    elif array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    return array if array.dtype.kind == "U" else array.astype(np.str_)
