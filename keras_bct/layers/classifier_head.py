@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+from numpy.typing import NDArray
 
 from keras_bct.classifier import Classifier
 from keras_bct.losses.classifier_loss import ClassifierLoss
@@ -20,8 +21,9 @@ class ClassifierHead(keras.Layer):
 
     Args:
         classes: The number of classes, at least 2.
-        kernel_initializer: Initialiser of the rows.
+        kernel_initializer: Initialiser of the rows; Glorot's uniform one by default.
         kernel_regularizer: Regulariser of the rows.
+        seed: Makes the default initialiser give the same rows every time.
         **kwargs: `name`, `dtype` and the like of `keras.Layer`.
     """
 
@@ -29,8 +31,9 @@ class ClassifierHead(keras.Layer):
         self,
         classes: int,
         *,
-        kernel_initializer: Any = "glorot_uniform",
+        kernel_initializer: Any = None,
         kernel_regularizer: Any = None,
+        seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("dtype", "float32")
@@ -41,7 +44,11 @@ class ClassifierHead(keras.Layer):
                 f"is nothing to learn. Received: {classes!r}."
             )
         self.classes = int(classes)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_initializer = (
+            keras.initializers.GlorotUniform(seed=seed)
+            if kernel_initializer is None
+            else keras.initializers.get(kernel_initializer)
+        )
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
 
     def build(self, input_shape: Sequence[int | None]) -> None:
@@ -63,6 +70,10 @@ class ClassifierHead(keras.Layer):
         """Give `(batch, classes)`."""
         return (input_shape[0], self.classes)
 
+    def weights_by_class(self) -> NDArray[np.float32]:
+        """Give the rows W, `(classes, d)` float32, in the order of the labels."""
+        return np.asarray(keras.ops.convert_to_numpy(self.kernel))
+
     def to_classifier(
         self, loss: ClassifierLoss, class_names: Sequence[str]
     ) -> Classifier:
@@ -78,7 +89,7 @@ class ClassifierHead(keras.Layer):
         bias = getattr(self, "bias", None)
         return Classifier(
             kind=loss.kind,
-            weights=np.asarray(keras.ops.convert_to_numpy(self.kernel)),
+            weights=self.weights_by_class(),
             class_names=tuple(class_names),
             bias=None if bias is None else keras.ops.convert_to_numpy(bias),
             scale=loss.scale,

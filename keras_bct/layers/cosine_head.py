@@ -46,9 +46,8 @@ class CosineHead(ClassifierHead):
 
     Args:
         classes: The number of classes, at least 2.
-        kernel_initializer: Initialiser of the rows W.
-        kernel_regularizer: Regulariser of the rows W.
-        **kwargs: `name` and the like of `keras.Layer`.
+        **kwargs: `seed`, `kernel_initializer` and `kernel_regularizer` of the rows W;
+            `name` and the like of `keras.Layer`.
 
     Example:
         >>> import numpy as np

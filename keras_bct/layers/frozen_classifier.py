@@ -21,7 +21,7 @@ class FrozenClassifier(keras.Layer):
     It has no trainable weights. Where the new embedding is the wider one, its first
     d_old components are taken (cut first, normalised after). The cosine kinds give
     cosines, the others `<x, W_c> + b_c`; the loss adds the old scale and margin
-    (`keras_bct.losses.loss_of`).
+    (`keras_bct.losses.for_classifier`).
 
     Args:
         classifier: The old classifier.

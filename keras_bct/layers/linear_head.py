@@ -18,9 +18,8 @@ class LinearHead(ClassifierHead):
     Args:
         classes: The number of classes, at least 2.
         use_bias: Whether there is a bias b.
-        kernel_initializer: Initialiser of the rows W.
-        kernel_regularizer: Regulariser of the rows W.
-        **kwargs: `name` and the like of `keras.Layer`.
+        **kwargs: `seed`, `kernel_initializer` and `kernel_regularizer` of the rows W;
+            `name` and the like of `keras.Layer`.
 
     Example:
         >>> import numpy as np

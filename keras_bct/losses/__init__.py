@@ -3,8 +3,8 @@
 from keras_bct.losses.arcface import ArcFace
 from keras_bct.losses.classifier_loss import ClassifierLoss
 from keras_bct.losses.cosface import CosFace
+from keras_bct.losses.for_classifier import for_classifier
 from keras_bct.losses.influence import Influence
-from keras_bct.losses.loss_of import loss_of
 from keras_bct.losses.normsoftmax import NormSoftmax
 from keras_bct.losses.softmax import Softmax
 from keras_bct.losses.sphereface import SphereFace
@@ -17,5 +17,5 @@ __all__ = [
     "NormSoftmax",
     "Softmax",
     "SphereFace",
-    "loss_of",
+    "for_classifier",
 ]

@@ -21,7 +21,7 @@ class Influence(keras.losses.Loss):
     `L_BCT = L(w_c, phi; T_new) + lambda L(w_c_old, phi; T_BCT)`; lambda is the loss
     weight of the output `old`. Give it the output of a `FrozenClassifier` and the loss
     that the old model was trained with, its scale and margin included
-    (`keras_bct.losses.loss_of`).
+    (`keras_bct.losses.for_classifier`).
 
     A sample without an old class has label -1 and counts 0. The sum over the others is
     divided by the size of the whole batch, not by their number: the share of -1 differs
@@ -67,7 +67,7 @@ class Influence(keras.losses.Loss):
         if not isinstance(loss, ClassifierLoss):
             raise TypeError(
                 "`loss` should be the loss that the old classifier was trained with, "
-                "e.g. keras_bct.losses.loss_of(old_classifier). Received: "
+                "e.g. keras_bct.losses.for_classifier(old_classifier). Received: "
                 f"{loss!r}."
             )
         self.loss = loss

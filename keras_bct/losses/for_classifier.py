@@ -13,10 +13,10 @@ from keras_bct.losses.softmax import Softmax
 from keras_bct.losses.sphereface import SphereFace
 
 
-def loss_of(classifier: Classifier, **kwargs: Any) -> ClassifierLoss:
+def for_classifier(classifier: Classifier, **kwargs: Any) -> ClassifierLoss:
     """Give the loss of a classifier's kind, with its scale and margin.
 
-    Under BCT the old classifier keeps its own form: `Influence(loss_of(old))`.
+    Under BCT the old classifier keeps its own form: `Influence(for_classifier(old))`.
 
     Args:
         classifier: The old classifier.
@@ -28,7 +28,7 @@ def loss_of(classifier: Classifier, **kwargs: Any) -> ClassifierLoss:
     Example:
         >>> import numpy as np
         >>> old = Classifier("cosface", np.eye(2), ("ka", "ki"), scale=30.0, margin=0.4)
-        >>> loss_of(old).margin
+        >>> for_classifier(old).margin
         0.4
     """
     losses: dict[str, tuple[type[ClassifierLoss], tuple[str, ...]]] = {

@@ -1,0 +1,346 @@
+"""Embeddings from a SavedModel: a version of ours, or a predecessor from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+_BATCH = 256
+_SECONDS_BEFORE_PROGRESS = 2.0
+
+_ImageShape = tuple[int | None, int | None, int | None]
+
+
+class Embedder:
+    """An embedding model that is only run, never trained.
+
+    Made by `load_embedder`.
+
+    Attributes:
+        directory: Where the SavedModel lies.
+        embedding_size: Components d of the embedding.
+        distance: How its embeddings are compared.
+        image_shape: Height, width and channels, each None where the model takes any.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        loaded: Any,
+        embed: Callable[[Any], Any],
+        embed_bytes: Callable[[Any], Any] | None,
+        *,
+        embedding_size: int,
+        distance: str,
+        image_shape: _ImageShape,
+    ) -> None:
+        self.directory = directory
+        self.embedding_size = embedding_size
+        self.distance = distance
+        self.image_shape = image_shape
+        # The signatures hold no reference to the variables of the loaded object, which
+        # would be freed under them.
+        self._loaded = loaded
+        self._embed = embed
+        self._embed_bytes = embed_bytes
+
+    def embed(self, images: Any) -> NDArray[np.float32]:
+        """Embed pictures, in batches.
+
+        Args:
+            images: `(n, height, width, channels)`, float32 in 0..255 (uint8 is cast).
+                A predecessor made elsewhere may take another range: give it that.
+
+        Returns:
+            `(n, d)` float32, raw.
+
+        Raises:
+            ValueError: The pictures have another shape than the model takes, or an
+                embedding is not finite.
+        """
+        images = np.asarray(images)
+        self._check_shape("`images`", images.shape[1:], batch=images.shape)
+        rows = [str(row) for row in range(len(images))]
+        return self._in_batches(
+            len(images), lambda batch: self._embed(images[batch]), rows
+        )
+
+    def embed_bytes(
+        self, images: Sequence[bytes], ids: Sequence[str]
+    ) -> NDArray[np.float32]:
+        """Embed pictures given as PNG or JPEG bytes, in batches.
+
+        Args:
+            images: n encoded pictures.
+            ids: n names of the pictures, for error messages.
+
+        Returns:
+            `(n, d)` float32, raw.
+
+        Raises:
+            ValueError: Bytes are not a picture or one of another size than the model
+                takes, or an embedding is not finite; the message gives the ids.
+        """
+        if len(images) != len(ids):
+            raise ValueError(
+                "`ids` should name every picture. Received: "
+                f"{len(ids)} ids for {len(images)} pictures."
+            )
+        embed = self._embed_bytes or self._decode_and_embed
+
+        def embed_batch(batch: slice) -> Any:
+            try:
+                return embed(list(images[batch]))
+            except (tf.errors.OpError, ValueError) as error:
+                bad = self._unreadable(images[batch], ids[batch])
+                if not bad:
+                    raise
+                raise ValueError(
+                    "Every picture should be a PNG or JPEG of shape (height, width, "
+                    f"channels) = {self.image_shape}. Received, by id: "
+                    + "; ".join(f"{name!r}: {why}" for name, why in bad)
+                    + ". Repair these pictures or leave them out."
+                ) from error
+
+        return self._in_batches(len(images), embed_batch, ids)
+
+    def _in_batches(
+        self, count: int, embed: Callable[[slice], Any], ids: Sequence[str]
+    ) -> NDArray[np.float32]:
+        embeddings = np.empty((count, self.embedding_size), np.float32)
+        starts: Iterable[int] = range(0, count, _BATCH)
+        for start in tqdm(
+            starts,
+            desc=f"embedding {count} pictures",
+            delay=_SECONDS_BEFORE_PROGRESS,
+            unit="batch",
+            leave=False,
+        ):
+            batch = slice(start, start + _BATCH)
+            values = np.asarray(embed(batch), np.float32)
+            finite = np.isfinite(values).all(axis=1)
+            if not finite.all():
+                bad = [ids[start + int(row)] for row in np.flatnonzero(~finite)[:5]]
+                raise ValueError(
+                    f"The embeddings of {self.directory} should be finite. Received "
+                    f"NaN or infinity for the pictures {bad}; the model is broken or "
+                    "takes another range of pixels."
+                )
+            embeddings[batch] = values
+        return embeddings
+
+    def _decode_and_embed(self, images: Sequence[bytes]) -> Any:
+        return self._embed(np.stack([self._decode(image) for image in images]))
+
+    def _decode(self, image: bytes) -> NDArray[np.float32]:
+        pixels = tf.io.decode_image(
+            image, channels=self.image_shape[2] or 0, expand_animations=False
+        ).numpy()
+        self._check_shape("A picture", pixels.shape)
+        return np.asarray(pixels, np.float32)
+
+    def _unreadable(
+        self, images: Sequence[bytes], ids: Sequence[str]
+    ) -> list[tuple[str, str]]:
+        """Find which pictures of a batch failed, and why."""
+        bad = []
+        for image, name in zip(images, ids, strict=True):
+            try:
+                self._decode(image)
+            except tf.errors.OpError:
+                bad.append((name, "not a picture that can be decoded"))
+            except ValueError as error:
+                bad.append((name, str(error)))
+        return bad
+
+    def _check_shape(
+        self,
+        what: str,
+        shape: tuple[int, ...],
+        batch: tuple[int, ...] | None = None,
+    ) -> None:
+        fits = len(shape) == 3 and all(
+            wanted in (None, given)
+            for wanted, given in zip(self.image_shape, shape, strict=True)
+        )
+        if not fits:
+            expected = ("n", *self.image_shape) if batch else self.image_shape
+            raise ValueError(
+                f"{what} should have shape {expected}. Received: {batch or shape}"
+            )
+
+
+def load_embedder(
+    directory: str | os.PathLike[str],
+    *,
+    expected_size: int | None = None,
+    signature: str | None = None,
+    output: str | None = None,
+    distance: str = "cosine",
+) -> Embedder:
+    """Load an embedding model from a SavedModel.
+
+    It may be a version that `export_version` wrote, or a predecessor from elsewhere: a
+    plain Keras export, or `model.save` of TensorFlow 2.15, also with layers and
+    optimizers of tensorflow-addons or tensorflow-similarity. Of a predecessor's
+    signatures the first of `embed`, `serve` and `serving_default` is taken that gives
+    an embedding for a batch of pictures; its pixels are passed on as they are.
+
+    Args:
+        directory: Holds `saved_model.pb`.
+        expected_size: Refuse a model with another embedding size.
+        signature: The signature of a predecessor, where the choice is not clear.
+        output: The output of the signature, where the choice is not clear.
+        distance: How the embeddings of a predecessor are compared; a version of ours
+            knows its own.
+
+    Raises:
+        FileNotFoundError: There is no SavedModel in `directory`.
+        ValueError: The SavedModel has no embedding output, or one of another size.
+
+    Example:
+        >>> import tempfile
+        >>> import keras
+        >>> model = keras.Sequential([
+        ...     keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(4)
+        ... ])
+        >>> directory = tempfile.mkdtemp()
+        >>> model.export(directory, verbose=False)
+        >>> embedder = load_embedder(directory)
+        >>> embedder.embedding_size
+        4
+        >>> embedder.embed(np.zeros((2, 8, 8, 1))).shape
+        (2, 4)
+    """
+    directory = os.fspath(directory)
+    if not tf.io.gfile.exists(os.path.join(directory, "saved_model.pb")):
+        raise FileNotFoundError(
+            "`directory` should be a SavedModel, with saved_model.pb directly inside. "
+            f"Received: {directory}."
+        )
+    loaded = tf.saved_model.load(directory)
+    found = _embedding_signature(directory, loaded.signatures, signature, output)
+    size = found.embedding_size
+    if expected_size is not None and size != expected_size:
+        raise ValueError(
+            f"The embeddings of {directory} should have {expected_size} components. "
+            f"Received: {size}."
+        )
+    embed_bytes = None
+    if "embed_bytes" in loaded.signatures:
+        of_bytes = loaded.signatures["embed_bytes"]
+
+        def embed_bytes(images: Sequence[bytes]) -> Any:
+            return of_bytes(image_bytes=tf.constant(images, tf.string))["embedding"]
+
+    return Embedder(
+        directory,
+        loaded,
+        found.embed,
+        embed_bytes,
+        embedding_size=size,
+        distance=_distance(directory) or distance,
+        image_shape=found.image_shape,
+    )
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """A signature that embeds a batch of pictures."""
+
+    function: Any
+    input: str
+    pictures: tf.TensorSpec
+    output: str
+
+    @property
+    def image_shape(self) -> _ImageShape:
+        height, width, channels = self.pictures.shape.as_list()[1:]
+        return height, width, channels
+
+    @property
+    def embedding_size(self) -> int:
+        size = self.function.structured_outputs[self.output].shape[-1]
+        if size is None:
+            # Such a model tells the size of its embedding only when it runs.
+            probe = np.zeros([1, *(side or 32 for side in self.image_shape)])
+            size = self.embed(probe).shape[-1]
+        return int(size)
+
+    def embed(self, images: Any) -> Any:
+        pictures = tf.cast(images, self.pictures.dtype)
+        return self.function(**{self.input: pictures})[self.output]
+
+
+def _embedding_signature(
+    directory: str, signatures: Any, wanted: str | None, output: str | None
+) -> _Signature:
+    """Find the signature that embeds a batch of pictures, or refuse with reasons."""
+    refusals = []
+    if wanted is not None and wanted not in signatures:
+        refusals.append(f"no signature {wanted!r} among {sorted(signatures)}")
+    for name in (wanted,) if wanted else ("embed", "serve", "serving_default"):
+        if name not in signatures:
+            continue
+        function = signatures[name]
+        inputs = function.structured_input_signature[1]
+        pictures = [
+            (key, spec)
+            for key, spec in inputs.items()
+            if spec.shape.rank == 4
+            and (spec.dtype.is_floating or spec.dtype.is_integer)
+        ]
+        if len(inputs) != 1 or not pictures:
+            refusals.append(f"{name!r} takes {_described(inputs)}, not pictures")
+            continue
+        chosen = _embedding_output(function.structured_outputs, output)
+        if chosen is None:
+            refusals.append(
+                f"{name!r} gives {_described(function.structured_outputs)}, of which "
+                + (f"none is {output!r}" if output else "no one is the embedding")
+            )
+            continue
+        return _Signature(function, *pictures[0], chosen)
+    raise ValueError(
+        f"{directory} should have a signature that gives an embedding, (batch, d) "
+        "floating point, for a batch of pictures. Received: "
+        + ("; ".join(refusals) or f"the signatures {sorted(signatures)}")
+        + ". Export it with keras_bct.models.export_version, or name `signature` and "
+        "`output`."
+    )
+
+
+def _embedding_output(outputs: dict[str, Any], wanted: str | None) -> str | None:
+    """Choose the output that is the embedding, None where that is not clear."""
+    vectors = [
+        key
+        for key, spec in outputs.items()
+        if spec.dtype.is_floating and spec.shape.rank in (2, None)
+    ]
+    for name in (wanted,) if wanted else ("embedding", "embeddings"):
+        if name in vectors:
+            return name
+    return vectors[0] if wanted is None and len(outputs) == len(vectors) == 1 else None
+
+
+def _described(tensors: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{key}: {spec.dtype.name} {spec.shape}" for key, spec in tensors.items()
+    )
+
+
+def _distance(directory: str) -> str | None:
+    """Read the distance of a version that `export_version` wrote."""
+    path = Path(directory, "assets.extra", "version.json")
+    if not path.is_file():
+        return None
+    return str(json.loads(path.read_text(encoding="utf-8"))["distance"])
