@@ -1,0 +1,1 @@
+"""A TFX pipeline that trains, gates, promotes and indexes an embedding model."""

@@ -1,0 +1,72 @@
+"""The RegistryPusher component."""
+
+import json
+import pathlib
+
+from tfx import v1 as tfx
+from tfx.components.util import model_utils
+from tfx.dsl.component.experimental.annotations import (
+    InputArtifact,
+    OutputArtifact,
+    Parameter,
+)
+from tfx.types.standard_artifacts import Model, ModelBlessing, PushedModel
+from tfx.utils import path_utils
+
+from keras_bct.configuration import from_mapping
+from registry import Evidence, Registry
+from tfx_pipeline.artifacts import EVIDENCE_FILE, CompatibilityEvidence
+
+
+@tfx.dsl.components.component
+def RegistryPusher(  # noqa: N802 - a component is named like a class
+    model: InputArtifact[Model],
+    predecessor: InputArtifact[Model],
+    blessing: InputArtifact[ModelBlessing],
+    evidence: InputArtifact[CompatibilityEvidence],
+    registry_root: Parameter[str],
+    model_name: Parameter[str],
+    alias: Parameter[str],
+    protocol: Parameter[str],
+    pushed_model: OutputArtifact[PushedModel],
+) -> None:
+    """Registers every model with its evidence; promotes only a blessed one.
+
+    The promotion asks the registry's own gate again (`require_compatible`), so that a
+    blessing given before the alias or its index moved does not count.
+
+    Args:
+        model: The trained model.
+        predecessor: The output of PredecessorResolver.
+        blessing: The blessing of CompatibilityEvaluator.
+        evidence: The evidence of CompatibilityEvaluator.
+        registry_root: The registry's root.
+        model_name: The name of the model in the registry.
+        alias: The alias to move.
+        protocol: Path of the protocol file, kept with a new alias.
+        pushed_model: Names the version; the property `pushed` says whether the alias
+            was moved to it.
+    """
+    registry = Registry(registry_root)
+    version = registry.register(
+        model_name,
+        path_utils.serving_model_path(model.uri),
+        predecessor=predecessor.get_string_custom_property("version") or None,
+    )
+    evidence_file = pathlib.Path(evidence.uri, EVIDENCE_FILE)
+    if evidence_file.exists():
+        measured = json.loads(evidence_file.read_text())
+        registry.add_evidence(
+            from_mapping(Evidence, measured, source=str(evidence_file))
+        )
+    blessed = model_utils.is_model_blessed(blessing)
+    if blessed:
+        registry.promote(
+            str(version), alias, require_compatible=True, protocol=protocol
+        )
+        print(f"registered {version}, now {model_name}@{alias}", flush=True)
+    else:
+        print(f"registered {version}, not blessed, not promoted", flush=True)
+    pushed_model.set_int_custom_property("pushed", int(blessed))
+    pushed_model.set_string_custom_property("pushed_destination", version.location)
+    pushed_model.set_string_custom_property("pushed_version", str(version))

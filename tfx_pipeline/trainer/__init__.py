@@ -1,0 +1,1 @@
+"""Trains a version: the `run_fn` of TFX's own Trainer component."""
