@@ -1,0 +1,46 @@
+"""Versions of embedding models, with proof that each works with its predecessors.
+
+Importing this package, and every command that only reads metadata, imports neither
+TensorFlow nor NumPy.
+"""
+
+from registry.alias import Alias, AliasMove
+from registry.edge import Edge
+from registry.errors import (
+    GateRefusedError,
+    IntegrityError,
+    InvalidGalleryError,
+    InvalidModelError,
+    NameRefusedError,
+    NotFoundError,
+    RegistryError,
+    SchemaError,
+    UsageError,
+    VersionExistsError,
+)
+from registry.evidence import Evidence, MetricEvidence, measure_evidence
+from registry.registry import Registry
+from registry.search_index import SearchIndex
+from registry.version import Version
+
+__all__ = [
+    "Alias",
+    "AliasMove",
+    "Edge",
+    "Evidence",
+    "GateRefusedError",
+    "IntegrityError",
+    "InvalidGalleryError",
+    "InvalidModelError",
+    "MetricEvidence",
+    "NameRefusedError",
+    "NotFoundError",
+    "Registry",
+    "RegistryError",
+    "SchemaError",
+    "SearchIndex",
+    "UsageError",
+    "Version",
+    "VersionExistsError",
+    "measure_evidence",
+]

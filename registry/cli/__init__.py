@@ -1,0 +1,1 @@
+"""The command `registry`; one file a command."""

@@ -1,0 +1,47 @@
+"""The numbers of evidence as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from registry.cli.output import number, table
+from registry.evidence import Evidence
+from registry.registry import Registry
+
+
+def evidence_table(registry: Registry, evidence: Sequence[Evidence]) -> str:
+    """One line a metric."""
+
+    def name(fingerprint: str) -> str:
+        version = registry.version_with(fingerprint)
+        return fingerprint[:12] if version is None else str(version)
+
+    rows = [
+        [
+            str(item.id),
+            f"{name(item.new_fingerprint)} -> {name(item.old_fingerprint)}",
+            metric.metric,
+            number(metric.old_old),
+            number(metric.new_old),
+            f"[{metric.low:+.4f}, {metric.high:+.4f}]",
+            number(metric.new_new),
+            number(metric.gain),
+            item.answer,
+        ]
+        for item in evidence
+        for metric in item.metrics
+    ]
+    return table(
+        [
+            "id",
+            "new -> old",
+            "metric",
+            "M(old,old)",
+            "M(new,old)",
+            "difference",
+            "M(new,new)",
+            "gain",
+            "gate",
+        ],
+        rows,
+    )

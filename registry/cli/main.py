@@ -1,0 +1,97 @@
+"""The command `registry`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from absl import app, flags
+from absl.flags import argparse_flags
+
+from registry.cli import (
+    evaluate,
+    init,
+    list_versions,
+    promote,
+    register,
+    rollback,
+    show,
+)
+from registry.cli.command import Command, add_globals
+from registry.cli.output import print_error
+from registry.errors import RegistryError
+
+COMMANDS: tuple[Command, ...] = (
+    init.COMMAND,
+    register.COMMAND,
+    list_versions.COMMAND,
+    show.COMMAND,
+    evaluate.COMMAND,
+    promote.COMMAND,
+    rollback.COMMAND,
+)
+
+_DESCRIPTION = """\
+Versions of embedding models, with proof that each works with its predecessors.
+
+Names: glyphs/3 is a version, glyphs@production an alias, glyphs#2 a search index.
+
+Exit codes: 0 done, 2 wrong usage, 3 refused by the gate, 4 integrity failure,
+1 anything else.
+"""
+
+
+def build_parser() -> argparse_flags.ArgumentParser:
+    """The parser of all commands."""
+    parser = argparse_flags.ArgumentParser(
+        prog="registry",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        # None of absl's own flags: a reader of --help looks for the registry's.
+        inherited_absl_flags=None,
+    )
+    add_globals(parser, default=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        sub = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=f"{command.summary}\n\n{command.details}".rstrip(),
+            epilog=f"example:\n  {command.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            inherited_absl_flags=None,
+        )
+        command.add_arguments(sub)
+        add_globals(sub, default=False)
+        sub.set_defaults(command=command)
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    """Runs one command; returns its exit code."""
+    command: Command = args.command
+    try:
+        return command.run(args)
+    except RegistryError as error:
+        print_error(args, error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("registry: stopped", file=sys.stderr)
+        return 1
+
+
+def run(argv: Sequence[str] | None = None) -> None:
+    """Entry point of the console command; leaves by `sys.exit`."""
+    app.run(
+        main,
+        argv=None if argv is None else ["registry", *argv],
+        flags_parser=_parse,
+    )
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    # absl wants its own flags parsed too; none of them is taken from the command line.
+    flags.FLAGS(argv[:1])
+    arguments: argparse.Namespace = build_parser().parse_args(argv[1:])
+    return arguments

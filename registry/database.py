@@ -1,0 +1,203 @@
+"""The metadata database: SQLite in WAL mode by default, PostgreSQL by URL."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import event, text
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from registry.errors import RegistryError, SchemaError, UsageError
+from registry.schema import HEAD
+
+BUSY_SECONDS = 60
+"""How long a writer waits for another one before it gives up."""
+
+_POSTGRES_LOCK = 0x6B5F626374  # "k_bct"; any number that other programs do not use
+
+
+class Database:
+    """A connection to the metadata, with one writer at a time.
+
+    Readers see the state before or after a write, never in between.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Opens nothing yet.
+
+        Args:
+            url: An SQLAlchemy URL, `sqlite:////folder/registry.db` or
+                `postgresql+psycopg://user@host/name`.
+
+        Raises:
+            UsageError: The URL cannot be parsed or its driver is not installed.
+        """
+        try:
+            self.url: URL = make_url(url)
+            self._engine: Engine = _engine(self.url)
+        except ArgumentError as error:
+            raise UsageError(
+                "Expected a database URL such as sqlite:////folder/registry.db. "
+                f"Received: {url!r}."
+            ) from error
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"The driver of {self.url!r} is not installed: "
+                f"`pip install {error.name}`."
+            ) from error
+        self._checked = False
+
+    def exists(self) -> bool:
+        """Whether the database has been initialised."""
+        return self.revision() is not None
+
+    def revision(self) -> str | None:
+        """Revision of the schema in the database, None when it has none."""
+        if self._sqlite_file is not None and not self._sqlite_file.exists():
+            return None
+        try:
+            with self._engine.connect() as connection:
+                if not sqlalchemy.inspect(connection).has_table("alembic_version"):
+                    return None
+                found = connection.execute(
+                    text("SELECT version_num FROM alembic_version")
+                ).scalar()
+                return None if found is None else str(found)
+        except SQLAlchemyError as error:
+            raise _unreachable(self.url, error) from error
+
+    @property
+    def _sqlite_file(self) -> Path | None:
+        if self.url.get_backend_name() != "sqlite" or not self.url.database:
+            return None
+        return Path(self.url.database)
+
+    def migrate(self) -> None:
+        """Brings the schema to this release's, from nothing or from an older one.
+
+        Raises:
+            SchemaError: The schema is newer than this release.
+        """
+        found = self.revision()
+        if found == HEAD:
+            return
+        if found is not None and found > HEAD:
+            raise _newer(found, self.url)
+        if self._sqlite_file is not None:
+            self._sqlite_file.parent.mkdir(parents=True, exist_ok=True)
+        logging.getLogger("alembic").setLevel(logging.WARNING)
+        # Imported only here: a listing must not wait for it.
+        import alembic.command
+        import alembic.config
+
+        config = alembic.config.Config()
+        config.set_main_option("script_location", "registry:migrations")
+        with self._begin(write=True) as connection:
+            config.attributes["connection"] = connection
+            alembic.command.upgrade(config, "head")
+        self._checked = True
+
+    def check(self) -> None:
+        """Raises when the schema is not the one that this release works with.
+
+        Raises:
+            UsageError: There is no registry.
+            SchemaError: The schema is newer or older.
+        """
+        if self._checked:
+            return
+        found = self.revision()
+        if found is None:
+            raise UsageError(
+                f"There is no registry in {self.url!r}. Make one with `registry init`, "
+                "or name another with --root or REGISTRY_ROOT."
+            )
+        if found > HEAD:
+            raise _newer(found, self.url)
+        if found < HEAD:
+            raise SchemaError(
+                f"{self.url!r} has schema {found}; this release works with {HEAD}. "
+                "Bring it up to date with `registry init` (make a copy first)."
+            )
+        self._checked = True
+
+    @contextlib.contextmanager
+    def _begin(self, *, write: bool) -> Iterator[Connection]:
+        with self._engine.connect() as connection:
+            connection.execution_options(registry_write=write)
+            with connection.begin():
+                if write and self.url.get_backend_name() == "postgresql":
+                    connection.execute(
+                        text("SELECT pg_advisory_xact_lock(:lock)"),
+                        {"lock": _POSTGRES_LOCK},
+                    )
+                yield connection
+
+    @contextlib.contextmanager
+    def _session(self, *, write: bool) -> Iterator[Session]:
+        self.check()
+        try:
+            with (
+                self._begin(write=write) as connection,
+                Session(connection, expire_on_commit=False) as session,
+            ):
+                yield session
+                session.flush()
+        except OperationalError as error:
+            raise _unreachable(self.url, error) from error
+
+    def reading(self) -> contextlib.AbstractContextManager[Session]:
+        """A session on one consistent state."""
+        return self._session(write=False)
+
+    def writing(self) -> contextlib.AbstractContextManager[Session]:
+        """A session that is the only writer; committed on leaving, or rolled back."""
+        return self._session(write=True)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._engine.dispose()
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        return sqlalchemy.create_engine(url, pool_pre_ping=True)
+    engine = sqlalchemy.create_engine(
+        url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}
+    )
+
+    @event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: object) -> None:
+        # sqlite3 would begin transactions by itself, too late and of the wrong kind.
+        connection.isolation_level = None
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer takes the lock at once: two that read first and write later would
+        # both decide on a state that only one of them may change.
+        write = connection.get_execution_options().get("registry_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def _newer(found: str, url: URL) -> SchemaError:
+    return SchemaError(
+        f"{url!r} has schema {found}, made by a newer release; this one works with "
+        f"{HEAD}. Nothing was changed. Upgrade with `pip install --upgrade keras-bct`."
+    )
+
+
+def _unreachable(url: URL, error: SQLAlchemyError) -> RegistryError:
+    cause = getattr(error, "orig", None) or error
+    return RegistryError(f"The database {url!r} does not answer: {cause}")

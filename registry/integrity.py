@@ -1,0 +1,70 @@
+"""Whether files are those that were registered, and which are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from registry.fingerprint import (
+    MANIFEST,
+    FileDigest,
+    Progress,
+    combine,
+    digest_chunks,
+    read_chunks,
+)
+from registry.storage import ArtifactRoot
+from registry.version import Version
+
+
+def check_version(
+    root: ArtifactRoot, version: Version, progress: Progress | None = None
+) -> list[str]:
+    """Names of the files of a version that are missing, changed or too many.
+
+    The fingerprint in the database decides; the manifest beside the files, which
+    whoever changed them may have changed too, only says which ones they are.
+    """
+    found: dict[str, FileDigest] = {}
+    for name, full in root.files(version.model, str(version.number)).items():
+        if name != MANIFEST:
+            with root.open(version.model, str(version.number), name) as stream:
+                found[name] = digest_chunks(read_chunks(stream), progress)
+            del full
+    try:
+        with root.open(version.model, str(version.number), MANIFEST) as stream:
+            manifest = json.load(stream)
+        bad = differences(manifest["files"], found)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return [f"{MANIFEST}: cannot be read ({error})"]
+    if bad or combine(found) == version.fingerprint:
+        return bad
+    return [
+        f"{MANIFEST}: does not belong to {version}; files and manifest agree with "
+        f"each other, but not with the fingerprint {version.fingerprint[:12]}"
+    ]
+
+
+def differences(
+    expected: Mapping[str, Mapping[str, Any]], found: Mapping[str, FileDigest]
+) -> list[str]:
+    """One line for each file that is not as its manifest says.
+
+    >>> differences({"a": {"size": 1, "sha256": "0"}}, {})
+    ['a: missing']
+    """
+    lines = []
+    for name in sorted({*expected, *found}):
+        if name not in found:
+            lines.append(f"{name}: missing")
+        elif name not in expected:
+            lines.append(f"{name}: was not registered")
+        elif found[name].size != expected[name]["size"]:
+            lines.append(
+                f"{name}: {found[name].size:,} bytes in place of "
+                f"{expected[name]['size']:,}"
+            )
+        elif found[name].sha256 != expected[name]["sha256"]:
+            lines.append(f"{name}: content changed")
+    return lines

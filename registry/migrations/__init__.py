@@ -1,0 +1,1 @@
+"""Alembic migrations of the registry's database, packaged with it."""

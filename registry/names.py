@@ -1,0 +1,93 @@
+"""Names of models, aliases and galleries, and how a version is written down."""
+
+from __future__ import annotations
+
+import re
+
+from registry.errors import NameRefusedError, UsageError
+
+MAX_LENGTH = 100
+"""Longest name, in characters. File systems stop at 255 bytes."""
+
+RESERVED = frozenset({"galleries", "indices", "registry.db"})
+"""Entries of the root that are no models."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def check_name(name: str, what: str = "model") -> str:
+    """Returns `name` when it is fit to be a folder, a URL part and a label.
+
+    Args:
+        name: The name to look at.
+        what: What is being named, for the message.
+
+    Raises:
+        NameRefusedError: The name is empty, too long, reserved, made of digits
+            only, or has other characters than letters, digits, `.`, `_`, `-`.
+
+    >>> check_name("faces-v2")
+    'faces-v2'
+    """
+    rule = (
+        f"A {what} name has 1 to {MAX_LENGTH} letters, digits, '.', '_' or '-', "
+        "starts with a letter or digit, and is not a number."
+    )
+    if len(name) > MAX_LENGTH:
+        raise NameRefusedError(
+            f"{rule} Received {len(name)} characters, starting {name[:20]!r}."
+        )
+    if (
+        not _NAME.fullmatch(name)
+        or ".." in name
+        or name.endswith(".")
+        or name.isdigit()
+    ):
+        raise NameRefusedError(f"{rule} Received: {name!r}.")
+    if what == "model" and name.lower() in RESERVED:
+        raise NameRefusedError(
+            f"The name {name!r} is reserved for the registry's own files; "
+            "choose another model name."
+        )
+    return name
+
+
+def check_gallery_name(name: str) -> str:
+    """Returns `name` when each of its parts between slashes is a fit name.
+
+    >>> check_gallery_name("kanji/gallery")
+    'kanji/gallery'
+    """
+    for part in name.split("/"):
+        check_name(part, "gallery")
+    return name
+
+
+def parse_version(text: str) -> tuple[str, int]:
+    """Splits `MODEL/NUMBER`.
+
+    >>> parse_version("glyphs/3")
+    ('glyphs', 3)
+    """
+    model, slash, number = text.partition("/")
+    if not slash or not re.fullmatch(r"[1-9][0-9]{0,17}", number):
+        raise UsageError(
+            "Expected a version as MODEL/NUMBER, such as 'glyphs/3'. "
+            f"Received: {text!r}."
+        )
+    return check_name(model), int(number)
+
+
+def parse_alias(text: str) -> tuple[str, str]:
+    """Splits `MODEL@ALIAS`.
+
+    >>> parse_alias("glyphs@production")
+    ('glyphs', 'production')
+    """
+    model, at, alias = text.partition("@")
+    if not at:
+        raise UsageError(
+            "Expected an alias as MODEL@ALIAS, such as 'glyphs@production'. "
+            f"Received: {text!r}."
+        )
+    return check_name(model), check_name(alias, "alias")

@@ -1,0 +1,146 @@
+"""The data that a protocol names: pictures in files, vectors in the galleries."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.errors import UsageError
+from registry.fingerprint import Progress, digest_file
+
+if TYPE_CHECKING:
+    from keras_bct.data import ImageRecords
+    from keras_bct.evaluation import EmbeddingSet, Protocol
+    from registry.gallery import Gallery
+
+
+def read_protocol(path: str | os.PathLike[str]) -> Protocol:
+    """Reads a protocol file.
+
+    Raises:
+        UsageError: There is no such file, or it is no protocol.
+    """
+    from keras_bct.evaluation import Protocol
+
+    try:
+        return Protocol.from_yaml(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"The protocol {path} cannot be used: {error}") from error
+
+
+class ProtocolData:
+    """The two sides of a protocol, as they are now.
+
+    Paths of files are relative to the protocol's own folder; those of galleries are
+    names in the registry.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        galleries: str | os.PathLike[str] | None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Opens nothing yet."""
+        self._protocol = protocol
+        self._galleries = galleries
+        self._progress = progress
+        self._digests: dict[tuple[str, ...], str] = {}
+
+    def query_pictures(self) -> ImageRecords:
+        """The queries; the new and the old version both have to embed them."""
+        side = self._protocol.queries
+        return self._pictures("queries", side)
+
+    def gallery_pictures(self) -> ImageRecords:
+        """The gallery side, where it has pictures."""
+        return self._pictures("gallery", self._protocol.gallery)
+
+    def stored_gallery(self, fingerprint: str) -> EmbeddingSet | None:
+        """The gallery side's vectors that `fingerprint` made; None for pictures."""
+        side = self._protocol.gallery
+        if side.source != "gallery":
+            return None
+        rows = self._gallery(side.path).read(fingerprint=fingerprint)
+        if not len(rows):
+            raise UsageError(
+                f"The gallery {side.path!r} has no vectors of fingerprint "
+                f"{fingerprint[:12]}; its versions: "
+                f"{', '.join(f[:12] for f in self._gallery(side.path).fingerprints)}."
+            )
+        return rows.embedding_set()
+
+    def digest(self, old_fingerprint: str) -> str:
+        """SHA-256 over the data of both sides.
+
+        For stored vectors those of `old_fingerprint` count, so that a gallery can
+        grow without making the evidence on its older vectors void.
+        """
+        digests = []
+        for side in (self._protocol.queries, self._protocol.gallery):
+            if side.source == "gallery":
+                key = (side.path, old_fingerprint)
+                if key not in self._digests:
+                    gallery = self._gallery(side.path)
+                    self._digests[key] = gallery.digest(old_fingerprint)
+            else:
+                key = (side.path,)
+                if key not in self._digests:
+                    self._digests[key] = self._digest_files(side.path)
+            digests.append(self._digests[key])
+        if self._protocol.pairs is not None:
+            digests.append(self._digest_files(self._protocol.pairs))
+        return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+    def _files(self, pattern: str) -> list[Path]:
+        located = self._protocol.locate(pattern)
+        paths = sorted(map(Path, glob.glob(located)))
+        if not paths:
+            raise UsageError(
+                f"No file matches {located!r}, which the protocol "
+                f"{self._protocol.name!r} names."
+            )
+        return paths
+
+    def _digest_files(self, pattern: str) -> str:
+        lines = [
+            f"{digest_file(path, self._progress).sha256}  {path.name}\n"
+            for path in self._files(pattern)
+        ]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def _pictures(self, name: str, side: Any) -> ImageRecords:
+        from keras_bct.data import read_records
+
+        if side.source != "tfrecord":
+            raise UsageError(
+                f"Both versions have to embed the side `{name}` of the protocol "
+                f"{self._protocol.name!r}, so it should name pictures "
+                f"(`source: tfrecord`). Received: `source: {side.source}`."
+            )
+        self._files(side.path)
+        records = read_records(
+            self._protocol.locate(side.path),
+            id=side.id,
+            label=side.label,
+            camera=side.camera,
+        )
+        if not len(records.ids):
+            raise UsageError(
+                f"The side `{name}` of the protocol {self._protocol.name!r} is empty: "
+                f"{side.path!r} has no pictures."
+            )
+        return records
+
+    def _gallery(self, name: str) -> Gallery:
+        from registry.gallery import Gallery
+
+        if self._galleries is None:
+            raise UsageError(
+                f"The protocol {self._protocol.name!r} names the gallery {name!r}, "
+                "but no folder of galleries was given (`galleries`)."
+            )
+        return Gallery.open(Path(self._galleries, name))

@@ -1,0 +1,245 @@
+"""The registry's tables, as SQLAlchemy typed declarative classes.
+
+A change here needs a migration in `registry/migrations/versions` and a new `HEAD`;
+tests compare the three.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+HEAD = "0001"
+"""Revision of the newest migration. Revisions are numbered, so they have an order."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC; SQLite forgets time zones, so they are put back on reading."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: object) -> Any:
+        """Turns a moment to UTC."""
+        return None if value is None else value.astimezone(timezone.utc)
+
+    def process_result_value(
+        self, value: datetime | None, dialect: object
+    ) -> datetime | None:
+        """Says that a moment is in UTC."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            return value.replace(tzinfo=timezone.utc)
+        return value.astimezone(timezone.utc)
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+class Base(DeclarativeBase):
+    """What all tables share: how Python types are stored."""
+
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        list[int]: JSON,
+        datetime: UtcDateTime,
+    }
+
+
+Key = BigInteger().with_variant(Integer, "sqlite")
+
+
+class ModelRow(Base):
+    """A model's name, and the numbers that its next version and index will get."""
+
+    __tablename__ = "models"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    next_version: Mapped[int] = mapped_column(default=1)
+    next_index: Mapped[int] = mapped_column(default=1)
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class VersionRow(Base):
+    """A version: `reserved` while its files are copied, `registered` when whole."""
+
+    __tablename__ = "versions"
+    __table_args__ = (UniqueConstraint("model", "number"),)
+
+    id: Mapped[int] = mapped_column(Key, primary_key=True)
+    model: Mapped[str] = mapped_column(ForeignKey("models.name"))
+    number: Mapped[int]
+    state: Mapped[str] = mapped_column(String(16))
+    writer: Mapped[str] = mapped_column(String(400))
+    """Who copies the files: see `registry.writer`."""
+    lease: Mapped[datetime]
+    """Until when a writer that nobody can ask counts as alive."""
+    fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    embedding_size: Mapped[int]
+    distance: Mapped[str] = mapped_column(String(16))
+    predecessor_id: Mapped[int | None] = mapped_column(ForeignKey("versions.id"))
+    training: Mapped[dict[str, Any]]
+    created: Mapped[datetime] = mapped_column(default=now)
+
+    predecessor: Mapped[VersionRow | None] = relationship(
+        remote_side=[id], lazy="joined", join_depth=1
+    )
+
+
+class IndexRow(Base):
+    """A search index, built from the stored vectors of one generation of a gallery."""
+
+    __tablename__ = "indices"
+    __table_args__ = (UniqueConstraint("model", "number"),)
+
+    id: Mapped[int] = mapped_column(Key, primary_key=True)
+    model: Mapped[str] = mapped_column(ForeignKey("models.name"))
+    number: Mapped[int]
+    gallery: Mapped[str] = mapped_column(ForeignKey("galleries.name"))
+    generation: Mapped[int]
+    fingerprints: Mapped[dict[str, Any]]
+    """Number of rows by the fingerprint of the version that made them."""
+    first_components: Mapped[int]
+    distance: Mapped[str] = mapped_column(String(16))
+    rows: Mapped[int]
+    recall_at_10: Mapped[float]
+    manifest_sha256: Mapped[str] = mapped_column(String(64))
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class GalleryRow(Base):
+    """A gallery's name; its generations are counted by its own manifest."""
+
+    __tablename__ = "galleries"
+
+    name: Mapped[str] = mapped_column(String(400), primary_key=True)
+    model: Mapped[str] = mapped_column(ForeignKey("models.name"), index=True)
+    embedding_size: Mapped[int]
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class AliasRow(Base):
+    """Where an alias stands now: a version, the index served with it, a protocol."""
+
+    __tablename__ = "aliases"
+
+    model: Mapped[str] = mapped_column(ForeignKey("models.name"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    version_id: Mapped[int] = mapped_column(ForeignKey("versions.id"))
+    index_id: Mapped[int | None] = mapped_column(ForeignKey("indices.id"))
+    protocol: Mapped[str | None] = mapped_column(Text)
+    """Absolute path of the protocol file that the gate reads for this alias."""
+    move_id: Mapped[int] = mapped_column(ForeignKey("alias_moves.id"))
+    """The last row of its history."""
+
+    version: Mapped[VersionRow] = relationship(lazy="joined")
+    index: Mapped[IndexRow | None] = relationship(lazy="joined")
+
+
+class AliasMoveRow(Base):
+    """One move of an alias. Rows are only ever added; the database holds that."""
+
+    __tablename__ = "alias_moves"
+    __table_args__ = (Index("ix_alias_moves_alias", "model", "alias"),)
+
+    id: Mapped[int] = mapped_column(Key, primary_key=True)
+    model: Mapped[str] = mapped_column(ForeignKey("models.name"))
+    alias: Mapped[str] = mapped_column(String(100))
+    action: Mapped[str] = mapped_column(String(16))
+    from_version_id: Mapped[int | None] = mapped_column(ForeignKey("versions.id"))
+    to_version_id: Mapped[int] = mapped_column(ForeignKey("versions.id"))
+    from_index_id: Mapped[int | None] = mapped_column(ForeignKey("indices.id"))
+    to_index_id: Mapped[int | None] = mapped_column(ForeignKey("indices.id"))
+    from_protocol: Mapped[str | None] = mapped_column(Text)
+    to_protocol: Mapped[str | None] = mapped_column(Text)
+    reason: Mapped[str | None] = mapped_column(Text)
+    evidence_ids: Mapped[list[int]]
+    undoes: Mapped[int | None] = mapped_column(ForeignKey("alias_moves.id"))
+    moved_by: Mapped[str] = mapped_column(String(200))
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class EvidenceRow(Base):
+    """What was measured for one (new, predecessor, protocol, data)."""
+
+    __tablename__ = "evidence"
+    __table_args__ = (Index("ix_evidence_pair", "new_fingerprint", "old_fingerprint"),)
+
+    id: Mapped[int] = mapped_column(Key, primary_key=True)
+    new_fingerprint: Mapped[str] = mapped_column(String(64))
+    old_fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    paragon_fingerprint: Mapped[str | None] = mapped_column(String(64))
+    protocol: Mapped[str] = mapped_column(Text)
+    protocol_name: Mapped[str] = mapped_column(Text)
+    protocol_digest: Mapped[str] = mapped_column(String(64))
+    data_digest: Mapped[str] = mapped_column(String(64))
+    first_components: Mapped[int | None]
+    answer: Mapped[str] = mapped_column(String(16))
+    reasons: Mapped[list[str]]
+    seed: Mapped[int]
+    comparison: Mapped[str] = mapped_column(Text)
+    """JSON of `keras_bct.evaluation.Comparison`, bootstrap replicates included."""
+    created: Mapped[datetime] = mapped_column(default=now)
+
+    metrics: Mapped[list[EvidenceMetricRow]] = relationship(
+        lazy="selectin", order_by="EvidenceMetricRow.position"
+    )
+
+
+class EvidenceMetricRow(Base):
+    """The numbers of one metric, so that showing them needs no NumPy."""
+
+    __tablename__ = "evidence_metrics"
+
+    evidence_id: Mapped[int] = mapped_column(
+        ForeignKey("evidence.id"), primary_key=True
+    )
+    metric: Mapped[str] = mapped_column(String(100), primary_key=True)
+    position: Mapped[int]
+    old_old: Mapped[float]
+    new_old: Mapped[float]
+    new_new: Mapped[float | None]
+    gain: Mapped[float | None]
+    low: Mapped[float]
+    high: Mapped[float]
+    confidence: Mapped[float]
+    negative_flips: Mapped[float | None]
+
+
+class EdgeRow(Base):
+    """A compatibility edge: the new version's queries work on the old one's vectors."""
+
+    __tablename__ = "edges"
+    __table_args__ = (
+        UniqueConstraint(
+            "new_fingerprint", "old_fingerprint", "kind", "protocol_digest"
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(Key, primary_key=True)
+    new_fingerprint: Mapped[str] = mapped_column(String(64))
+    old_fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    adapter_fingerprint: Mapped[str | None] = mapped_column(String(64))
+    first_components: Mapped[int | None]
+    protocol_digest: Mapped[str] = mapped_column(String(64))
+    evidence_id: Mapped[int] = mapped_column(ForeignKey("evidence.id"))
+    created: Mapped[datetime] = mapped_column(default=now)
