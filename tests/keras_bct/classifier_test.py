@@ -1,0 +1,141 @@
+import json
+
+import numpy as np
+import pytest
+
+from keras_bct.classifier import Classifier, synthesize
+
+
+def small(**changes):
+    fields = {
+        "kind": "cosface",
+        "weights": [[1.0, 0.0], [0.0, 2.0]],
+        "class_names": ("ka", "ki"),
+        "scale": 24.0,
+        "margin": 0.3,
+    }
+    return Classifier(**{**fields, **changes})
+
+
+def test_comes_back_as_it_was_saved(tmp_path):
+    before = small(class_names=("亜", "唖"))
+    before.save(tmp_path)
+    after = Classifier.load(tmp_path)
+    np.testing.assert_array_equal(after.weights, np.float32([[1, 0], [0, 2]]))
+    assert after.class_names == ("亜", "唖")
+    assert (after.kind, after.scale, after.margin) == ("cosface", 24.0, 0.3)
+    assert after.bias is None
+
+
+def test_bias_comes_back_and_does_not_outlive_it(tmp_path):
+    softmax = {"kind": "softmax", "scale": None, "margin": None}
+    small(bias=[0.5, -0.5], **softmax).save(tmp_path)
+    np.testing.assert_array_equal(Classifier.load(tmp_path).bias, [0.5, -0.5])
+    small(**softmax).save(tmp_path)
+    assert Classifier.load(tmp_path).bias is None
+    assert not (tmp_path / "classifier_bias.npy").exists()
+
+
+def test_nothing_is_pickled(tmp_path):
+    small().save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "classifier.json",
+        "classifier_weights.npy",
+    ]
+    np.save(tmp_path / "classifier_weights.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        Classifier.load(tmp_path)
+
+
+def test_classes_are_joined_by_name():
+    labels = small().labels(["ki", "ku", "ka"])
+    assert labels.tolist() == [1, -1, 0]
+    assert labels.dtype == np.int32
+
+
+def test_weights_cannot_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        small().weights[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "cosine"}, "`kind` should be one of"),
+        ({"weights": [[1.0, 0.0]]}, "one row for each"),
+        ({"weights": [1.0, 0.0]}, "2 dimensions"),
+        ({"weights": [[1.0, np.nan], [0.0, 1.0]]}, "finite"),
+        ({"weights": [[1.0, 0.0], [0.0, 0.0]]}, "row of class 'ki' is zero"),
+        ({"weights": [[1.0, 0.0]], "class_names": ("ka",)}, "at least two classes"),
+        ({"class_names": ("ka", "ka")}, r"unique.*\['ka'\]"),
+        ({"bias": [0.0, 0.0]}, "`bias` belongs to kind 'softmax'"),
+        ({"kind": "softmax", "bias": [0.0]}, "one value a class"),
+        ({"scale": np.inf}, "`scale` should be"),
+        ({"margin": -0.1}, "`margin` should be"),
+    ],
+)
+def test_refuses_what_does_not_fit_together(changes, message):
+    with pytest.raises(ValueError, match=message):
+        small(**changes)
+
+
+def test_refuses_a_newer_schema(tmp_path):
+    small().save(tmp_path)
+    path = tmp_path / "classifier.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 2}))
+    with pytest.raises(ValueError, match="schema 1"):
+        Classifier.load(tmp_path)
+
+
+def test_refuses_an_unknown_key(tmp_path):
+    small().save(tmp_path)
+    path = tmp_path / "classifier.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "colour": "red"}))
+    with pytest.raises(ValueError, match="colour"):
+        Classifier.load(tmp_path)
+
+
+def test_says_where_a_version_keeps_its_classifier(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"assets\.extra"):
+        Classifier.load(tmp_path)
+
+
+class TestSynthesize:
+    def test_unseen_class_gets_the_direction_of_its_mean_embedding(self):
+        embeddings = [[9.0, 9.0], [6.0, 0.0], [0.0, 8.0]]
+        wider = synthesize(small(), embeddings, ["ka", "ku", "ku"])
+        assert wider.class_names == ("ka", "ki", "ku")
+        np.testing.assert_array_equal(wider.weights[:2], small().weights)
+        np.testing.assert_allclose(wider.weights[2], [0.6, 0.8], rtol=1e-6)
+        assert (wider.kind, wider.scale, wider.margin) == ("cosface", 24.0, 0.3)
+
+    def test_softmax_rows_get_the_mean_length_and_the_mean_bias(self):
+        old = small(kind="softmax", scale=None, margin=None, bias=[0.5, 1.5])
+        wider = synthesize(old, [[6.0, 0.0], [0.0, 8.0]], ["ku", "ku"])
+        # The old rows have the lengths 1 and 2.
+        np.testing.assert_allclose(wider.weights[2], [0.9, 1.2], rtol=1e-6)
+        np.testing.assert_allclose(wider.bias, [0.5, 1.5, 1.0])
+
+    def test_order_of_the_images_does_not_matter(self):
+        embeddings, names = np.eye(2), ["ke", "ku"]
+        forwards = synthesize(small(), embeddings, names)
+        backwards = synthesize(small(), embeddings[::-1], names[::-1])
+        assert forwards.class_names == backwards.class_names
+        np.testing.assert_array_equal(forwards.weights, backwards.weights)
+
+    def test_without_unseen_classes_nothing_changes(self):
+        old = small()
+        assert synthesize(old, [[1.0, 1.0]], ["ka"]) is old
+
+    @pytest.mark.parametrize(
+        ("embeddings", "labels", "message"),
+        [
+            ([[1.0, 0.0, 0.0]], ["ku"], r"shape \(n, 2\)"),
+            ([[1.0, 0.0]], ["ku", "ke"], "2 labels for 1 embeddings"),
+            ([[np.nan, 0.0]], ["ku"], "NaN or infinity in class 'ku'"),
+            ([[1.0, 0.0], [-1.0, 0.0]], ["ku", "ku"], "class 'ku' is zero"),
+        ],
+    )
+    def test_refuses_embeddings_that_do_not_fit(self, embeddings, labels, message):
+        with pytest.raises(ValueError, match=message):
+            synthesize(small(), embeddings, labels)
