@@ -32,5 +32,11 @@ def row_labels(labels: Any, classes: int) -> tuple[Any, Any]:
             "for 'no old class' under Influence alone). Join labels by class name, "
             "e.g. with Classifier.labels(names). Labels received:"
         )
-        tf.debugging.Assert(tf.reduce_all(valid), [message, labels], summarize=16)
+        holds = tf.debugging.Assert(
+            tf.reduce_all(valid), [message, labels], summarize=16
+        )
+        # Whatever is computed from the labels waits for the assertion, the gradients
+        # and so the weights' update included. (Eagerly it has raised already.)
+        with tf.control_dependencies([] if holds is None else [holds]):
+            labels = tf.identity(labels)
     return ops.clip(labels, 0, classes - 1), valid

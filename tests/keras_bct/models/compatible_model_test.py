@@ -1,0 +1,138 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_bct.classifier import Classifier
+from keras_bct.layers import CosineHead
+from keras_bct.losses import CosFace, Influence, for_classifier
+from keras_bct.models import compatible_model
+
+NAMES = tuple("abcde")
+
+
+def old_classifier(size=3):
+    rows = np.random.default_rng(0).normal(size=(5, size))
+    return Classifier("cosface", rows, NAMES, scale=10.0, margin=0.2)
+
+
+def backbone(size=4):
+    return keras.Sequential(
+        [
+            keras.Input((6,)),
+            keras.layers.Dense(size, kernel_initializer=keras.initializers.Ones()),
+        ]
+    )
+
+
+def compiled(old=None, **options):
+    model = compatible_model(backbone(), CosineHead(8, seed=0), old)
+    loss = {"new": CosFace(scale=10.0, margin=0.2)}
+    if old is not None:
+        loss["old"] = Influence(for_classifier(old))
+    model.compile(keras.optimizers.SGD(0.1), loss=loss, **options)
+    return model
+
+
+def batch(seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 8, 16)
+    old_labels = np.where(labels < 5, labels, -1)
+    pictures = rng.normal(size=(16, 6)).astype("float32")
+    return pictures, {"new": labels, "old": old_labels}
+
+
+def test_outputs_are_new_and_old():
+    model = compatible_model(backbone(), CosineHead(8), old_classifier())
+    outputs = model(batch()[0])
+    assert {name: tuple(output.shape) for name, output in outputs.items()} == {
+        "new": (16, 8),
+        "old": (16, 5),
+    }
+
+
+def test_without_an_old_classifier_there_is_only_new():
+    model = compatible_model(backbone(), CosineHead(8))
+    assert list(model.output) == ["new"]
+
+
+def test_backbone_itself_is_trained():
+    network = backbone()
+    before = network.get_weights()[0]
+    model = compatible_model(network, CosineHead(8), old_classifier())
+    assert not any("old_classifier" in w.path for w in model.trainable_weights)
+    model.compile("sgd", loss={"new": CosFace(scale=10.0, margin=0.2), "old": None})
+    pictures, labels = batch()
+    model.fit(pictures, {"new": labels["new"], "old": labels["old"]}, verbose=0)
+    assert not np.array_equal(network.get_weights()[0], before)
+
+
+def test_fit_lowers_both_losses():
+    model = compiled(old_classifier(), loss_weights={"new": 1.0, "old": 0.5})
+    pictures, labels = batch()
+    history = model.fit(pictures, labels, batch_size=16, epochs=30, verbose=0).history
+    assert history["new_loss"][-1] < history["new_loss"][0]
+    assert history["old_loss"][-1] < history["old_loss"][0]
+    np.testing.assert_allclose(
+        history["loss"],
+        np.add(history["new_loss"], np.multiply(0.5, history["old_loss"])),
+        rtol=1e-5,
+    )
+
+
+def test_old_rows_stay_as_they_were():
+    old = old_classifier()
+    model = compiled(old)
+    pictures, labels = batch()
+    model.fit(pictures, labels, epochs=3, verbose=0)
+    frozen = model.get_layer("old_classifier").classifier
+    np.testing.assert_array_equal(frozen.weights, old.weights)
+
+
+def test_label_outside_the_head_does_not_train():
+    model = compiled(old_classifier(), jit_compile=False)
+    pictures, labels = batch()
+    labels["new"] = labels["new"] + 1
+    labels["new"][3] = 8
+    before = model.get_weights()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="outside the head"):
+        model.fit(pictures, labels, batch_size=16, verbose=0)
+    for weight, was in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(weight, was)
+
+
+def test_trains_on_from_a_keras_file_as_if_never_saved(tmp_path):
+    model = compiled(old_classifier())
+    pictures, labels = batch()
+    model.fit(pictures, labels, batch_size=16, verbose=0)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    for each in (model, again):
+        each.fit(pictures, labels, batch_size=16, epochs=2, verbose=0)
+    for weight, wanted in zip(again.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_allclose(weight, wanted, atol=1e-7)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16"])
+def test_fits_under_every_policy_and_compiler(policy, jit_compile):
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = compiled(old_classifier(), jit_compile=jit_compile)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    pictures, labels = batch()
+    history = model.fit(pictures, labels, batch_size=16, epochs=20, verbose=0).history
+    assert np.isfinite(history["loss"]).all()
+    assert history["loss"][-1] < history["loss"][0]
+
+
+def test_old_classifier_wider_than_the_embedding_is_refused():
+    with pytest.raises(ValueError, match="takes 5 components, but `backbone` gives 4"):
+        compatible_model(backbone(), CosineHead(8), old_classifier(size=5))
+
+
+def test_backbone_must_give_one_embedding():
+    network = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Conv2D(4, 3)])
+    with pytest.raises(ValueError, match=r"shape \(batch, d\)"):
+        compatible_model(network, CosineHead(8))

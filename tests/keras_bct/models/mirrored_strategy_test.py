@@ -1,0 +1,110 @@
+"""Two replicas must end with the weights that one device ends with.
+
+TensorFlow divides the CPU into logical devices only before it starts, so the training
+runs in a process of its own: python mirrored_strategy_test.py RESULT.npz
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+NETWORKS = ("without_batchnorm", "with_synchronised_batchnorm")
+BATCH, STEPS = 16, 6
+
+
+def network(name):
+    import keras
+
+    from keras_bct.models import glyph_network
+
+    if name == "with_synchronised_batchnorm":
+        return glyph_network(6, 4, image_shape=(8, 8, 1), seed=0)
+    return keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            keras.layers.Rescaling(1 / 255),
+            keras.layers.Flatten(),
+            keras.layers.Dense(
+                6, kernel_initializer=keras.initializers.GlorotUniform(seed=0)
+            ),
+        ]
+    )
+
+
+def train(name, strategy):
+    import keras
+    import tensorflow as tf
+
+    from keras_bct.classifier import Classifier
+    from keras_bct.layers import CosineHead
+    from keras_bct.losses import CosFace, Influence, for_classifier
+    from keras_bct.models import compatible_model
+
+    rng = np.random.default_rng(0)
+    old = Classifier(
+        "cosface", rng.normal(size=(4, 5)), tuple("abcd"), scale=10.0, margin=0.2
+    )
+    pictures = rng.uniform(0, 255, (BATCH * STEPS, 8, 8, 1)).astype("float32")
+    labels = rng.integers(0, 9, BATCH * STEPS)
+    # The first replica gets nearly all of the old classes, so that a mean over each
+    # replica's own unmasked samples would be far from the mean over all of them.
+    half = np.arange(BATCH * STEPS) % BATCH < BATCH // 2
+    labels = np.where(half, labels % 5, 3 + labels % 6)
+    data = tf.data.Dataset.from_tensor_slices(
+        (pictures, {"new": labels, "old": np.where(labels < 4, labels, -1)})
+    ).batch(BATCH, drop_remainder=True)
+    with strategy.scope():
+        model = compatible_model(network(name), CosineHead(9, seed=1), old)
+        model.compile(
+            keras.optimizers.SGD(0.01, momentum=0.9),
+            loss={
+                "new": CosFace(scale=10.0, margin=0.2),
+                "old": Influence(for_classifier(old)),
+            },
+            loss_weights={"new": 1.0, "old": 2.0},
+        )
+    model.fit(data, epochs=2, verbose=0)
+    return model.get_weights()
+
+
+def main(path):
+    import tensorflow as tf
+
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(
+        cpu, [tf.config.LogicalDeviceConfiguration()] * 2
+    )
+    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    assert mirrored.num_replicas_in_sync == 2
+    results = {}
+    for name in NETWORKS:
+        for where, strategy in (
+            ("one", tf.distribute.get_strategy()),
+            ("two", mirrored),
+        ):
+            for index, weight in enumerate(train(name, strategy)):
+                results[f"{name}/{where}/{index:02}"] = weight
+    np.savez(path, **results)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mirrored") / "weights.npz"
+    subprocess.run([sys.executable, __file__, str(path)], check=True, timeout=240)
+    with np.load(path) as results:
+        return dict(results)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_two_devices_end_with_the_weights_of_one(trained, name):
+    keys = [key for key in trained if key.startswith(f"{name}/one/")]
+    assert keys
+    for key in keys:
+        two = trained[key.replace("/one/", "/two/")]
+        np.testing.assert_allclose(two, trained[key], atol=1e-5, err_msg=key)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
