@@ -27,11 +27,10 @@ def check_version(
     whoever changed them may have changed too, only says which ones they are.
     """
     found: dict[str, FileDigest] = {}
-    for name, full in root.files(version.model, str(version.number)).items():
+    for name in root.files(version.model, str(version.number)):
         if name != MANIFEST:
             with root.open(version.model, str(version.number), name) as stream:
                 found[name] = digest_chunks(read_chunks(stream), progress)
-            del full
     try:
         with root.open(version.model, str(version.number), MANIFEST) as stream:
             manifest = json.load(stream)

@@ -246,7 +246,7 @@ def promote(
             candidate = find(session, model, number)
             now_at = standing(session, model, alias)
             served = (
-                now_at.index if index is None else _find_index(session, model, index)
+                now_at.index if index is None else find_index(session, model, index)
             )
             path = protocol or now_at.protocol
             if _stands(now_at, candidate, served, path):
@@ -323,7 +323,12 @@ def _stands(
     )
 
 
-def _find_index(session: Session, model: str, number: int) -> IndexRow:
+def find_index(session: Session, model: str, number: int) -> IndexRow:
+    """The row of an index.
+
+    Raises:
+        NotFoundError: There is none.
+    """
     row = session.scalars(
         select(IndexRow).where(IndexRow.model == model, IndexRow.number == number)
     ).one_or_none()
@@ -393,7 +398,7 @@ def serve_index(
         now_at = standing(session, model, alias)
         if now_at.version is None:
             raise NotFoundError(f"There is no alias {model}@{alias}.")
-        row = _find_index(session, model, index)
+        row = find_index(session, model, index)
         if now_at.index is not None and now_at.index.id == row.id:
             return None
         missing = without_edge(session, now_at.version, row.fingerprints)

@@ -48,7 +48,7 @@ class ProtocolData:
         self._protocol = protocol
         self._galleries = galleries
         self._progress = progress
-        self._digests: dict[tuple[str, ...], str] = {}
+        self._digests: dict[tuple[str, str], str] = {}
 
     def query_pictures(self) -> ImageRecords:
         """The queries; the new and the old version both have to embed them."""
@@ -71,7 +71,8 @@ class ProtocolData:
                 f"{fingerprint[:12]}; its versions: "
                 f"{', '.join(f[:12] for f in self._gallery(side.path).fingerprints)}."
             )
-        return rows.embedding_set()
+        vectors: EmbeddingSet = rows.embedding_set()
+        return vectors
 
     def digest(self, old_fingerprint: str) -> str:
         """SHA-256 over the data of both sides.
@@ -87,7 +88,7 @@ class ProtocolData:
                     gallery = self._gallery(side.path)
                     self._digests[key] = gallery.digest(old_fingerprint)
             else:
-                key = (side.path,)
+                key = (side.path, "")
                 if key not in self._digests:
                     self._digests[key] = self._digest_files(side.path)
             digests.append(self._digests[key])

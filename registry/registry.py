@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,24 +20,40 @@ from registry import promotion, registration
 from registry.alias import Alias, AliasMove
 from registry.database import Database
 from registry.edge import Edge
-from registry.errors import IntegrityError, NotFoundError, UsageError
+from registry.errors import (
+    GateRefusedError,
+    IntegrityError,
+    NotFoundError,
+    UsageError,
+)
 from registry.evidence import Evidence, measure_evidence
 from registry.fingerprint import Progress
-from registry.names import check_name, parse_alias, parse_version
+from registry.names import (
+    check_gallery_name,
+    check_name,
+    parse_alias,
+    parse_version,
+)
 from registry.schema import (
     AliasMoveRow,
     AliasRow,
     EdgeRow,
     EvidenceMetricRow,
     EvidenceRow,
+    GalleryRow,
     IndexRow,
+    ModelRow,
     VersionRow,
 )
 from registry.search_index import SearchIndex
-from registry.storage import ArtifactRoot
+from registry.storage import ArtifactRoot, sync_folder
 from registry.version import Version
 
 if TYPE_CHECKING:
+    from keras_bct.data import ImageRecords
+    from registry.gallery import Gallery
+    from registry.index import Hit, IndexManifest
+    from registry.lineage import Lineage
     from registry.progress import Reporter
 
 GALLERIES = "galleries"
@@ -554,7 +572,364 @@ class Registry:
             rows = session.scalars(select(EdgeRow).order_by(EdgeRow.id))
             return [Edge.from_row(row) for row in rows]
 
+    # Galleries and indices
+
+    def create_gallery(self, name: str, model: str, embedding_size: int) -> Gallery:
+        """Makes an empty gallery for the embeddings of a model.
+
+        Args:
+            name: Its name, such as `"kanji/gallery"`.
+            model: The model whose versions fill and search it.
+            embedding_size: Components of each embedding.
+
+        Raises:
+            NameRefusedError: The name is not fit.
+            UsageError: There is one of that name, or one that contains it.
+        """
+        from registry.gallery import Gallery
+
+        check_gallery_name(name)
+        folder = self.root.path(GALLERIES, name)
+        with self.database.writing() as session:
+            if session.get(ModelRow, model) is None:
+                raise NotFoundError(f"There is no model {model!r}. Register a version.")
+            for other in session.scalars(select(GalleryRow.name)):
+                if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
+                    raise UsageError(
+                        f"There is a gallery {other!r} already; {name!r} would lie in "
+                        "its folder. Choose another name."
+                    )
+            session.add(
+                GalleryRow(name=name, model=model, embedding_size=embedding_size)
+            )
+            session.flush()
+            # Not in the database, so left by a process that died before it was.
+            shutil.rmtree(folder, ignore_errors=True)
+            return Gallery.create(folder, embedding_size)
+
+    def gallery(self, name: str) -> Gallery:
+        """The current generation of a gallery.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        from registry.gallery import Gallery
+
+        with self.database.reading() as session:
+            if session.get(GalleryRow, check_gallery_name(name)) is None:
+                there = session.scalars(select(GalleryRow.name)).all()
+                raise NotFoundError(
+                    f"There is no gallery {name!r}. The registry has: "
+                    f"{', '.join(sorted(there)) or 'none'}."
+                )
+        return Gallery.open(self.root.path(GALLERIES, name))
+
+    def galleries(self, model: str | None = None) -> list[str]:
+        """Names of all galleries, or of those of one model."""
+        query = select(GalleryRow.name).order_by(GalleryRow.name)
+        if model is not None:
+            query = query.where(GalleryRow.model == model)
+        with self.database.reading() as session:
+            return list(session.scalars(query))
+
+    def add_pictures(
+        self, gallery: str, pictures: ImageRecords, version: Version
+    ) -> int:
+        """Embeds the pictures that a gallery does not hold yet, and stores them.
+
+        Args:
+            gallery: Name of the gallery; made when it is new.
+            pictures: Encoded pictures with ids, labels and cameras.
+            version: The version that embeds them.
+
+        Returns:
+            How many rows were added; what the gallery holds is not embedded again.
+
+        Raises:
+            UsageError: Bytes are no picture; the message names them by id.
+            IntegrityError: The version's files are not those that were registered.
+        """
+        from keras_bct.models import load_embedder
+
+        if gallery not in self.galleries():
+            self.create_gallery(gallery, version.model, version.embedding_size)
+        current = self.gallery(gallery)
+        ids = [str(name) for name in pictures.ids]
+        held = current.ids_held(ids)
+        rows = [row for row, name in enumerate(ids) if name not in held]
+        if not rows:
+            return 0
+        self._verify_version(version)
+        new_ids = [ids[row] for row in rows]
+        with self.local_version(version) as folder:
+            try:
+                embedder = load_embedder(folder, expected_size=version.embedding_size)
+                vectors = embedder.embed_bytes(
+                    [pictures.images[row] for row in rows], new_ids
+                )
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+        cameras = pictures.cameras
+        current.append(
+            new_ids,
+            # A wider version's rows are compared by the first components anyway.
+            vectors[:, : current.embedding_size],
+            version.fingerprint,
+            labels=[str(pictures.labels[row]) for row in rows],
+            cameras=None if cameras is None else [str(cameras[row]) for row in rows],
+        )
+        return len(rows)
+
+    def build_index(
+        self,
+        gallery: str,
+        model: str,
+        *,
+        distance: str = "cosine",
+        first_components: int | None = None,
+    ) -> SearchIndex:
+        """Builds a search index of a gallery's stored vectors; embeds nothing.
+
+        Args:
+            gallery: Name of the gallery.
+            model: The model whose versions will search it.
+            distance: `"cosine"`, `"l2"` or `"inner_product"`.
+            first_components: K, how many components are compared; all by default.
+
+        Returns:
+            The index; no alias serves it yet.
+        """
+        from registry.index import build_index
+
+        current = self.gallery(gallery)
+        size = first_components or current.embedding_size
+        if not 1 <= size <= current.embedding_size:
+            raise UsageError(
+                f"`first_components` should be 1 to {current.embedding_size}. "
+                f"Received: {size}."
+            )
+        self.root.path(INDICES, model).mkdir(parents=True, exist_ok=True)
+        building = Path(
+            tempfile.mkdtemp(prefix=".building-", dir=self.root.path(INDICES, model))
+        )
+        try:
+            manifest = build_index(
+                building / "index",
+                current.read(),
+                gallery=gallery,
+                generation=current.generation,
+                fingerprints=current.fingerprints,
+                distance=distance,
+                first_components=size,
+            )
+            return self._add_index(model, building / "index", manifest)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+    def _add_index(
+        self, model: str, built: Path, manifest: IndexManifest
+    ) -> SearchIndex:
+        from registry.fingerprint import digest_file
+
+        with self.database.writing() as session:
+            owner = session.get_one(ModelRow, model)
+            row = IndexRow(
+                model=model,
+                number=owner.next_index,
+                manifest_sha256=digest_file(built / "manifest.json").sha256,
+                **{
+                    name: getattr(manifest, name)
+                    for name in (
+                        "gallery",
+                        "generation",
+                        "fingerprints",
+                        "first_components",
+                        "distance",
+                        "rows",
+                        "recall_at_10",
+                    )
+                },
+            )
+            owner.next_index += 1
+            session.add(row)
+            session.flush()
+            folder = self.root.path(INDICES, model, str(row.number))
+            # Only a writer renames, and it does so before it commits: what lies there
+            # without a row was left by one that died in between.
+            shutil.rmtree(folder, ignore_errors=True)
+            os.replace(built, folder)
+            sync_folder(folder.parent)
+            return self._index(row)
+
+    def publish_index(self, gallery: str, model: str, alias: str) -> SearchIndex:
+        """Builds an index of a gallery and serves it with an alias.
+
+        Args:
+            gallery: Name of the gallery.
+            model: Name of the model.
+            alias: The alias, such as `"production"`.
+
+        Raises:
+            GateRefusedError: The gallery has vectors that the alias's version has no
+                compatibility edge to.
+        """
+        standing = self.alias(f"{model}@{alias}")
+        self._refuse_stranded(standing.version, self.gallery(gallery))
+        index = self.build_index(gallery, model, distance=standing.version.distance)
+        self.serve_index(str(standing), index.name)
+        return index
+
+    def _refuse_stranded(self, version: Version, gallery: Gallery) -> None:
+        """Stops before an index is built that could not be served."""
+        with self.database.reading() as session:
+            missing = [
+                promotion.name_of(session, fingerprint)
+                for fingerprint in gallery.fingerprints
+                if not promotion.has_edge(session, version.fingerprint, fingerprint)
+            ]
+        if missing:
+            raise GateRefusedError(
+                f"The gallery in {gallery.folder} is not served with {version}:",
+                [
+                    f"it has vectors of {name}, and there is no compatibility edge "
+                    f"{version} -> {name}"
+                    for name in missing
+                ],
+            )
+
+    def index(self, name: str) -> SearchIndex:
+        """The index called `name`, such as `"glyphs#2"`.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        model = name.partition("#")[0]
+        with self.database.reading() as session:
+            row = promotion.find_index(session, model, parse_index(name, model))
+            return self._index(row)
+
+    def indices(self, model: str | None = None) -> list[SearchIndex]:
+        """All indices, or those of one model, by model and number."""
+        query = select(IndexRow).order_by(IndexRow.model, IndexRow.number)
+        if model is not None:
+            query = query.where(IndexRow.model == model)
+        with self.database.reading() as session:
+            return [self._index(row) for row in session.scalars(query)]
+
+    def search(
+        self,
+        alias: str,
+        pictures: Sequence[bytes],
+        *,
+        k: int = 5,
+        ids: Sequence[str] | None = None,
+    ) -> list[list[Hit]]:
+        """Finds the rows nearest to each picture.
+
+        Args:
+            alias: Such as `"glyphs@production"`; its version embeds the pictures and
+                its index is searched.
+            pictures: PNG or JPEG bytes.
+            k: How many rows each.
+            ids: What the pictures are called, for messages.
+
+        Returns:
+            For each picture its rows, nearest first.
+
+        Raises:
+            GateRefusedError: The index has vectors of a version that is neither the
+                alias's own nor joined to it by a compatibility edge.
+            IntegrityError: Files of the version or the index have changed.
+        """
+        from registry.search import refuse_without_edge, search_pictures
+
+        found = self.alias(alias)
+        if found.index is None:
+            raise UsageError(
+                f"{alias} serves no index. Publish one with `Registry.publish_index`."
+            )
+        with self.database.reading() as session:
+            missing = {
+                promotion.name_of(session, fingerprint): rows
+                for fingerprint, rows in found.index.fingerprints.items()
+                if not promotion.has_edge(
+                    session, found.version.fingerprint, fingerprint
+                )
+            }
+        refuse_without_edge(found.version, found.index, missing)
+        self._verify_version(found.version)
+        with self.local_version(found.version) as folder:
+            return search_pictures(
+                folder,
+                found.version,
+                found.index,
+                pictures,
+                [str(n) for n in range(len(pictures))] if ids is None else ids,
+                k,
+            )
+
+    # Everything at once
+
+    def lineage(self, model: str) -> Lineage:
+        """The chain of a model's versions, with edges and refused evidence."""
+        from registry.lineage import join
+
+        versions = self.versions(model)
+        if not versions:
+            raise NotFoundError(f"There is no model {model!r}.")
+        return join(
+            model,
+            versions,
+            self.aliases(model),
+            self.edges(),
+            [item for version in versions for item in self.evidence_of(version)],
+        )
+
+    def serving_config(self) -> str:
+        """Configuration of TensorFlow Serving: the aliases' versions, and no others."""
+        from registry.serving_config import serving_config
+
+        models: dict[str, tuple[str, dict[str, int]]] = {}
+        for alias in self.aliases():
+            folder = self.root.location(alias.model)
+            models.setdefault(alias.model, (folder, {}))[1][alias.name] = (
+                alias.version.number
+            )
+        return serving_config(models)
+
     # Integrity
+
+    def verify(self, model: str | None = None) -> dict[str, list[str]]:
+        """Reads all files again and compares them with what was registered.
+
+        Args:
+            model: Only versions, galleries and indices of this model.
+
+        Returns:
+            For each version, gallery and index the names of its bad files.
+        """
+        from registry.gallery import Gallery
+        from registry.index import verify_index
+        from registry.integrity import check_version
+
+        found: dict[str, list[str]] = {}
+        for version in self.versions(model):
+            with self._progress(f"verifying {version}", None) as progress:
+                found[version.name] = check_version(self.root, version, progress)
+        for name in self.galleries(model):
+            with self._progress(f"verifying {name}", None) as progress:
+                try:
+                    gallery = Gallery.open(self.root.path(GALLERIES, name))
+                    found[f"gallery {name}"] = gallery.verify(progress)
+                except IntegrityError as error:
+                    found[f"gallery {name}"] = list(error.files)
+                except NotFoundError:
+                    found[f"gallery {name}"] = ["manifest.json: missing"]
+        for index in self.indices(model):
+            found[f"index {index}"] = verify_index(
+                Path(index.location), index.manifest_sha256
+            )
+        return found
 
     def _verify_version(self, version: Version) -> None:
         from registry.integrity import check_version
@@ -572,8 +947,6 @@ class Registry:
             raise IntegrityError(
                 f"The files of {version} are not those that were registered:", bad
             )
-
-    # Indices
 
     def _index(self, row: IndexRow) -> SearchIndex:
         location = self.root.location(INDICES, row.model, str(row.number))

@@ -62,6 +62,11 @@ class SearchIndex:
             location=location,
         )
 
-    def __str__(self) -> str:
+    @property
+    def name(self) -> str:
         """The name that commands take, such as `glyphs#2`."""
         return f"{self.model}#{self.number}"
+
+    def __str__(self) -> str:
+        """Its name."""
+        return self.name

@@ -54,6 +54,11 @@ class Version:
             training=row.training,
         )
 
-    def __str__(self) -> str:
+    @property
+    def name(self) -> str:
         """The name that commands take, such as `glyphs/3`."""
         return f"{self.model}/{self.number}"
+
+    def __str__(self) -> str:
+        """Its name."""
+        return self.name

@@ -12,11 +12,15 @@ from absl.flags import argparse_flags
 from registry.cli import (
     evaluate,
     init,
+    lineage,
     list_versions,
     promote,
     register,
     rollback,
+    search,
+    serving_config,
     show,
+    verify,
 )
 from registry.cli.command import Command, add_globals
 from registry.cli.output import print_error
@@ -30,6 +34,10 @@ COMMANDS: tuple[Command, ...] = (
     evaluate.COMMAND,
     promote.COMMAND,
     rollback.COMMAND,
+    lineage.COMMAND,
+    verify.COMMAND,
+    search.COMMAND,
+    serving_config.COMMAND,
 )
 
 _DESCRIPTION = """\

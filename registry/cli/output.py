@@ -25,9 +25,9 @@ def to_plain(value: Any) -> Any:
             for field in dataclasses.fields(value)
             if field.repr
         }
-        if type(value).__str__ is not object.__str__ and "name" not in plain:
-            plain = {"name": str(value), **plain}
-        return plain
+        # What commands take as its name comes first: glyphs/3, glyphs#2.
+        name = getattr(value, "name", None)
+        return plain if name is None else {"name": name, **plain}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

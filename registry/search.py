@@ -1,0 +1,82 @@
+"""Searching an alias: its version embeds the query, its index is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry.errors import GateRefusedError, InvalidModelError, UsageError
+from registry.search_index import SearchIndex
+from registry.version import Version
+
+if TYPE_CHECKING:
+    from registry.index import Hit
+
+
+def refuse_without_edge(
+    version: Version, index: SearchIndex, missing: Mapping[str, int]
+) -> None:
+    """Stops a search over vectors that the version was not proven to work with.
+
+    Equal sizes prove nothing: two models of one size have unrelated spaces.
+
+    Args:
+        version: The version of the queries.
+        index: The index to search.
+        missing: Number of its rows by the name of a version without edge.
+
+    Raises:
+        GateRefusedError: There are such rows.
+    """
+    if missing:
+        raise GateRefusedError(
+            f"{index} is not searched with {version}:",
+            [
+                f"it has {rows:,} vectors of {name}, and there is no compatibility "
+                f"edge {version} -> {name}"
+                for name, rows in missing.items()
+            ],
+        )
+
+
+def search_pictures(
+    model: Path,
+    version: Version,
+    index: SearchIndex,
+    pictures: Sequence[bytes],
+    ids: Sequence[str],
+    k: int,
+) -> list[list[Hit]]:
+    """Embeds encoded pictures and finds the nearest rows of each.
+
+    Args:
+        model: Local folder of the version.
+        version: The version of the queries; its edges have been looked at.
+        index: The index to search.
+        pictures: PNG or JPEG bytes.
+        ids: What the pictures are called, for messages.
+        k: How many rows each.
+
+    Raises:
+        UsageError: A picture cannot be read, or there is none.
+        IntegrityError: Files of the index are not those that were written.
+    """
+    from registry.index import Searcher
+
+    if not pictures:
+        raise UsageError("There are no pictures to search with. Name at least one.")
+    if version.embedding_size < index.first_components:
+        raise InvalidModelError(
+            f"{index} compares {index.first_components} components; {version} has "
+            f"{version.embedding_size}."
+        )
+    searcher = Searcher(Path(index.location), index.manifest_sha256)
+    from keras_bct.models import load_embedder
+
+    try:
+        embedder = load_embedder(model, expected_size=version.embedding_size)
+        queries = embedder.embed_bytes(list(pictures), list(ids))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return searcher.search(queries, k)
