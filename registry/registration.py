@@ -187,8 +187,8 @@ def register(
         _copy(database, root, folder, row, candidate, progress)
         return _publish(database, root, row)
     except BaseException as error:
-        # Only what is still ours and unpublished: a signal may arrive just after the
-        # commit, and the files of a registered version stay.
+        # Only what is unpublished: a signal may arrive just after the commit, and the
+        # files of a registered version stay.
         if _abandon(database, row):
             root.remove(*folder)
             _forget(database, row)
@@ -373,9 +373,12 @@ def _publish(database: Database, root: ArtifactRoot, row: VersionRow) -> Version
 def _abandon(database: Database, row: VersionRow) -> bool:
     with database.writing() as session:
         mine = session.get(VersionRow, row.id)
-        if mine is None or mine.state == "registered":
+        if mine is not None and mine.state == "registered":
             return False
-        mine.state = "abandoned"
+        # Cleared by another process: what was written since still has to go, and no
+        # other version ever gets this number.
+        if mine is not None:
+            mine.state = "abandoned"
         return True
 
 

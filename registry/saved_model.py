@@ -116,7 +116,10 @@ def read_signatures(directory: Path) -> dict[str, Signature]:
     with open(path, "rb") as file:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
-            for graph in _messages(content[:], 2):
+            graphs = list(_messages(content[:], 2))
+            if not graphs:
+                raise ValueError("it has no graph")
+            for graph in graphs:
                 for name, signature in _entries(graph, 5):
                     signatures[name] = {
                         output: _tensor(spec) for output, spec in _entries(signature, 2)
