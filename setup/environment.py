@@ -39,13 +39,16 @@ class Stamp:
     """What a finished install leaves behind in `.venv`.
 
     Attributes:
-        digest: Of all that decides what is installed.
+        digest: Of the files that decide what is installed.
         interpreter: The Python that it was made with.
+        directory: Where it was made. Its scripts name it by its full path, so that
+            one that was moved or copied is broken.
         chosen: The sentence that says what was chosen and why.
     """
 
     digest: str
     interpreter: str
+    directory: str
     chosen: str
 
 
@@ -81,22 +84,21 @@ class Environment:
         return self.directory / "environment.json"
 
     def digest(self) -> str:
-        """Returns what the stamp must hold: requirements, project file and place."""
+        """Returns the digest of the files that decide what is installed."""
         content = hashlib.sha256()
         for part in (self.requirements, self.root / "pyproject.toml"):
             content.update(part.read_bytes())
-        # Scripts in .venv/bin name it by its full path: one that moved is broken.
-        content.update(os.fsencode(self.directory))
         return content.hexdigest()
 
     def read_stamp(self) -> Stamp | None:
-        """Returns the stamp, or None where no install was ever finished."""
+        """Returns the stamp, or None where no install was ever finished here."""
         try:
             stamp = Stamp(**json.loads(self.stamp.read_text()))
         except (OSError, TypeError, ValueError):
             return None
+        moved = stamp.directory != str(self.directory)
         # The interpreter that it was made with may have been removed since.
-        return stamp if self.python.exists() else None
+        return stamp if self.python.exists() and not moved else None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -129,7 +131,9 @@ class Environment:
         else:
             self._make_anew(chosen)
         self._install(chosen)
-        self._write_stamp(Stamp(self.digest(), chosen.path, sentence))
+        self._write_stamp(
+            Stamp(self.digest(), chosen.path, str(self.directory), sentence)
+        )
         return f"installed in {time.monotonic() - started:.0f} s"
 
     def _describe(self, chosen: interpreter.Interpreter) -> str:
@@ -163,7 +167,7 @@ class Environment:
                     f"{self.directory} exists and is no virtual environment. Move it "
                     "away and run make again."
                 )
-            _say(".venv is unfinished or was made with another Python; starting anew")
+            _say(".venv is unfinished, was moved or has another Python; starting anew")
             shutil.rmtree(self.directory)
         subprocess.run([chosen.path, "-m", "venv", str(self.directory)], check=True)
 

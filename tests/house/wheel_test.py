@@ -1,0 +1,72 @@
+"""What `pip install keras-bct` brings."""
+
+import email
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGES = ("keras_bct", "registry", "tfx_pipeline")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built from a copy: setuptools writes beside what it packs."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, tree / name)
+    for name in ("pyproject.toml", "README.md"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, tree)
+    build = "from setuptools import build_meta; print(build_meta.build_wheel('.'))"
+    subprocess.run(
+        [sys.executable, "-c", build], cwd=tree, check=True, capture_output=True
+    )
+    (path,) = tree.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        yield archive
+
+
+def read(wheel, name):
+    """Returns the content of one file of the wheel's own description."""
+    (path,) = (path for path in wheel.namelist() if path.endswith(f"dist-info/{name}"))
+    return wheel.read(path).decode()
+
+
+def test_carries_every_file_of_the_packages(wheel):
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and path.name != "BUILD" and path.parent.name != "__pycache__"
+    }
+
+    assert expected - set(wheel.namelist()) == set()
+
+
+def test_needs_tfx_only_for_the_extra_of_that_name(wheel):
+    asked = email.message_from_string(read(wheel, "METADATA")).get_all("Requires-Dist")
+    names = {
+        requirement.name
+        for requirement in map(Requirement, asked)
+        if requirement.marker is None
+        or requirement.marker.evaluate({"extra": "", "python_version": "3.12"})
+    }
+
+    assert {"tensorflow", "keras", "scann", "sqlalchemy"} <= names
+    assert names.isdisjoint({"tfx", "apache-beam"})
+
+
+def test_is_for_python_3_10_to_3_13(wheel):
+    metadata = email.message_from_string(read(wheel, "METADATA"))
+
+    assert metadata["Requires-Python"] == "<3.14,>=3.10"
+
+
+def test_gives_the_registry_command(wheel):
+    assert "registry = registry.cli.main:run" in read(wheel, "entry_points.txt")
