@@ -371,12 +371,13 @@ def _publish(database: Database, root: ArtifactRoot, row: VersionRow) -> Version
 
 
 def _abandon(database: Database, row: VersionRow) -> bool:
+    """Takes a reservation back; False when its version has been published."""
     with database.writing() as session:
         mine = session.get(VersionRow, row.id)
+        # None when it was cleared by another process: what was written since still
+        # has to go, and no other version ever gets this number.
         if mine is not None and mine.state == "registered":
             return False
-        # Cleared by another process: what was written since still has to go, and no
-        # other version ever gets this number.
         if mine is not None:
             mine.state = "abandoned"
         return True

@@ -82,7 +82,11 @@ class VersionRow(Base):
     """A version: `reserved` while its files are copied, `registered` when whole."""
 
     __tablename__ = "versions"
-    __table_args__ = (UniqueConstraint("model", "number"),)
+    # A row that is deleted was a reservation; its key must not come to mean another.
+    __table_args__ = (
+        UniqueConstraint("model", "number"),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(Key, primary_key=True)
     model: Mapped[str] = mapped_column(ForeignKey("models.name"))

@@ -113,6 +113,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["predecessor_id"], ["versions.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("model", "number"),
+        sqlite_autoincrement=True,
     )
     op.create_index(
         op.f("ix_versions_fingerprint"), "versions", ["fingerprint"], unique=False
