@@ -1,0 +1,233 @@
+"""Pictures in TFRecords: one `tf.train.Example` a picture.
+
+Features, each one byte string: `id`, `image` (PNG or JPEG), `label` (the class by
+name) and `camera` (may be left out).
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_PARSED_TOGETHER = 1024
+_NAMED_IN_ERRORS = 3
+
+Patterns = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageRecords:
+    """Encoded pictures and what is known of each, in the order of the files.
+
+    Attributes:
+        ids: str, shape (n,), no two the same.
+        images: n encoded pictures (PNG or JPEG).
+        labels: str, shape (n,), the class of each by name.
+        cameras: str, shape (n,), or None where they are not known.
+
+    Raises:
+        ValueError: the lengths differ, or two records have one id.
+    """
+
+    ids: npt.NDArray[np.str_]
+    images: list[bytes]
+    labels: npt.NDArray[np.str_]
+    cameras: npt.NDArray[np.str_] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the lengths and the ids."""
+        lengths = {
+            "ids": len(self.ids),
+            "images": len(self.images),
+            "labels": len(self.labels),
+        }
+        if self.cameras is not None:
+            lengths["cameras"] = len(self.cameras)
+        if len(set(lengths.values())) > 1:
+            raise ValueError(
+                "`ids`, `images`, `labels` and `cameras` should be equally long. "
+                f"Received: {lengths}"
+            )
+        twice = [
+            name
+            for name, count in collections.Counter(self.ids.tolist()).items()
+            if count > 1
+        ]
+        if twice:
+            raise ValueError(
+                "`ids` should be different for every picture. Received more than "
+                f"once: {_some(twice)}. Was a file named by two patterns?"
+            )
+
+    def __len__(self) -> int:
+        """Return the number of pictures."""
+        return len(self.images)
+
+
+def write_records(
+    path: str | os.PathLike[str],
+    records: ImageRecords,
+    *,
+    compression: str | None = None,
+) -> None:
+    """Write pictures to one TFRecord file.
+
+    Args:
+        path: the file; one that is there is replaced.
+        records: the pictures.
+        compression: `GZIP`, or None.
+
+    >>> import tempfile
+    >>> file = os.path.join(tempfile.mkdtemp(), "one.tfrecord")
+    >>> one = ImageRecords(np.array(["a1"]), [b"..."], np.array(["a"]))
+    >>> write_records(file, one)
+    >>> read_records(file).labels
+    array(['a'], dtype='<U1')
+    """
+    with tf.io.TFRecordWriter(os.fspath(path), compression or "") as writer:
+        for row in range(len(records)):
+            features = {
+                "id": str(records.ids[row]).encode(),
+                "image": records.images[row],
+                "label": str(records.labels[row]).encode(),
+            }
+            if records.cameras is not None:
+                features["camera"] = str(records.cameras[row]).encode()
+            writer.write(_example(features))
+
+
+def read_records(
+    patterns: Patterns,
+    *,
+    id: str = "id",  # noqa: A002, RUF100 - the protocol file's word
+    label: str = "label",
+    camera: str | None = "camera",
+    image: str = "image",
+    compression: str | None = None,
+) -> ImageRecords:
+    """Read every picture of the matching TFRecord files, in the order of their names.
+
+    Args:
+        patterns: a file or glob pattern, or several.
+        id: the feature with the id.
+        label: the feature with the class name.
+        camera: the feature with the camera, or None.
+        image: the feature with the encoded picture.
+        compression: `GZIP`, or None to tell by each file's first bytes.
+
+    Returns:
+        The pictures; `cameras` is None when no record has the feature.
+
+    Raises:
+        FileNotFoundError: a pattern that matches no file.
+        ValueError: no records, a file that is not TFRecord, a record without one of
+            the features, or two records with one id.
+    """
+    columns: dict[str, list[bytes]] = {
+        feature: [] for feature in (id, image, label, camera) if feature is not None
+    }
+    wanted = {feature: tf.io.FixedLenFeature([], tf.string, "") for feature in columns}
+    files = matching_files(patterns)
+    for file in files:
+        examples = tf.data.TFRecordDataset(
+            file, compression or _compression(file)
+        ).batch(_PARSED_TOGETHER)
+        before = len(columns[id])
+        try:
+            for batch in examples:
+                parsed = tf.io.parse_example(batch, wanted)
+                for feature, values in columns.items():
+                    values.extend(parsed[feature].numpy())
+        except tf.errors.OpError as error:
+            raise ValueError(
+                f"{file} should hold tf.train.Example records whose features "
+                f"{', '.join(columns)} are one byte string each. Received, after "
+                f"record {len(columns[id]) - before}: {error.message}"
+            ) from error
+        for feature in (id, image, label):
+            empty = [
+                n for n, value in enumerate(columns[feature][before:]) if not value
+            ]
+            if empty:
+                raise ValueError(
+                    f"Every record of {file} should have the feature `{feature}`. "
+                    f"Received {len(empty)} without it, the first is record "
+                    f"{empty[0]}. Name the file's own features when they are called "
+                    "something else."
+                )
+    if not columns[id]:
+        raise ValueError(
+            f"`patterns` should lead to at least one picture. Received: {patterns}, "
+            f"which are {len(files)} files without a record."
+        )
+    cameras = columns[camera] if camera is not None else []
+    lacking = [n for n, value in enumerate(cameras) if not value]
+    if lacking and len(lacking) < len(cameras):
+        raise ValueError(
+            f"The feature `{camera}` should be in every record or in none. Received "
+            f"{len(lacking)} without it, the first is "
+            f"{columns[id][lacking[0]].decode()!r}."
+        )
+    return ImageRecords(
+        ids=_text(columns[id]),
+        images=columns[image],
+        labels=_text(columns[label]),
+        cameras=_text(cameras) if cameras and not lacking else None,
+    )
+
+
+def matching_files(patterns: Patterns) -> list[str]:
+    """Return the files that patterns match, sorted, each once.
+
+    Raises:
+        FileNotFoundError: a pattern that matches no file.
+    """
+    if isinstance(patterns, (str, os.PathLike)):
+        patterns = [patterns]
+    files: set[str] = set()
+    for pattern in map(os.fspath, patterns):
+        matched = tf.io.gfile.glob(pattern)
+        if not matched:
+            raise FileNotFoundError(
+                f"`patterns` should match TFRecord files. Received: {pattern!r}, "
+                "which matches nothing. Check the path; `*` stands for any name."
+            )
+        files.update(matched)
+    return sorted(files)
+
+
+def _compression(file: str) -> str:
+    with tf.io.gfile.GFile(file, "rb") as opened:
+        return "GZIP" if opened.read(2) == _GZIP_MAGIC else ""
+
+
+def _example(features: dict[str, bytes]) -> bytes:
+    serialised: bytes = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+                for name, value in features.items()
+            }
+        )
+    ).SerializeToString()
+    return serialised
+
+
+def _text(values: Iterable[bytes]) -> npt.NDArray[np.str_]:
+    return np.array([value.decode() for value in values], dtype=np.str_)
+
+
+def _some(names: Sequence[Any]) -> str:
+    """Return the first few names, and how many there are when they are more."""
+    shown = ", ".join(repr(str(name)) for name in names[:_NAMED_IN_ERRORS])
+    if len(names) > _NAMED_IN_ERRORS:
+        return f"{shown} and {len(names) - _NAMED_IN_ERRORS} more"
+    return shown
