@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageFont
+from PIL import ImageFont
 
 from keras_bct.data.glyphs import Glyphs
 from keras_bct.data.kanji_split import load_split
@@ -185,7 +185,7 @@ def _centred(ink: GreyPictures) -> GreyPictures:
     canvas[top : top + height, left : left + width] = ink
     blocks = canvas.reshape(SIDE, _OVERSAMPLING, SIDE, _OVERSAMPLING)
     levels = np.rint(blocks.mean(axis=(1, 3)) / 17)
-    return (levels * 17).astype(np.uint8)
+    return np.asarray(levels * 17, np.uint8)
 
 
 def _faces(wanted: str) -> tuple[Typeface, ...]:

@@ -41,6 +41,7 @@ class Glyphs:
     typefaces: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        """Check the shape."""
         expected = (len(self.characters), len(self.typefaces))
         if self.images.dtype != np.uint8 or self.images.shape[:2] != expected:
             raise ValueError(

@@ -33,6 +33,7 @@ class KanjiSplit:
 
     @property
     def train_old(self) -> tuple[str, ...]:
+        """The characters of the old model."""
         return self.train[:TRAIN_OLD]
 
     def characters(self, part: str) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ def write_records(
 def read_records(
     patterns: Patterns,
     *,
-    id: str = "id",  # noqa: A002, RUF100 - the protocol file's word
+    id: str = "id",
     label: str = "label",
     camera: str | None = "camera",
     image: str = "image",
@@ -193,7 +193,7 @@ def matching_files(patterns: Patterns) -> list[str]:
     if isinstance(patterns, (str, os.PathLike)):
         patterns = [patterns]
     files: set[str] = set()
-    for pattern in map(os.fspath, patterns):
+    for pattern in (os.fspath(path) for path in patterns):
         matched = tf.io.gfile.glob(pattern)
         if not matched:
             raise FileNotFoundError(

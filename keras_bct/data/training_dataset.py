@@ -69,7 +69,8 @@ def training_dataset(
         twice = [name for name, n in collections.Counter(names).items() if n > 1]
         if twice:
             raise ValueError(
-                f"`{argument}` should name every class once. Received twice: {twice[0]!r}"
+                f"`{argument}` should name every class once. Received more than "
+                f"once: {twice[0]!r}"
             )
     if batch_size < 1:
         raise ValueError(f"`batch_size` should be at least 1. Received: {batch_size}")

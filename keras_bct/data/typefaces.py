@@ -6,8 +6,6 @@ import csv
 import dataclasses
 import importlib.resources
 
-ROLES = ("query", "gallery", "")
-
 
 @dataclasses.dataclass(frozen=True)
 class Typeface:
@@ -41,13 +39,17 @@ def load_typefaces() -> tuple[Typeface, ...]:
     60
     """
     table = importlib.resources.files(__package__).joinpath("typefaces.csv")
-    with table.open(encoding="utf-8", newline="") as rows:
-        return tuple(
-            Typeface(**{**row, "index": int(row["index"])})
-            for row in csv.DictReader(rows)
+    rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    return tuple(
+        Typeface(
+            name=row["name"],
+            file=row["file"],
+            index=int(row["index"]),
+            package=row["package"],
+            version=row["version"],
+            licence=row["licence"],
+            family=row["family"],
+            role=row["role"],
         )
-
-
-def embedded_typefaces() -> tuple[Typeface, ...]:
-    """Return the typefaces of the embedded set, in the order of its second axis."""
-    return tuple(face for face in load_typefaces() if face.role)
+        for row in rows
+    )
