@@ -6,11 +6,13 @@ component failed.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
 
 from tfx import v1 as tfx
 from tfx.dsl.compiler.compiler import Compiler
@@ -38,23 +40,35 @@ class Outcome:
     reasons: tuple[str, ...]
 
 
-class _Progress(logging.Handler):
+@contextlib.contextmanager
+def _progress(components: int) -> Iterator[None]:
     """Says which component runs and how long each took, out of TFX's own log."""
+    begun = 0
+    since = 0.0
 
-    def __init__(self, components: int) -> None:
-        super().__init__(logging.INFO)
-        self._components = components
-        self._begun = 0
-        self._since = 0.0
-
-    def emit(self, record: logging.LogRecord) -> None:
+    def say(record: logging.LogRecord) -> bool:
+        nonlocal begun, since
         if record.msg == "Component %s is running.":
-            self._begun += 1
-            self._since = time.monotonic()
-            position = f"[{self._begun}/{self._components}]"
-            print(f"{position} {record.args[0]}", flush=True)  # type: ignore[index]
+            begun += 1
+            since = time.monotonic()
+            name = record.getMessage().split()[1]
+            print(f"[{begun}/{components}] {name}", flush=True)
         elif record.msg == "Component %s is finished.":
-            print(f"      {time.monotonic() - self._since:.1f} s", flush=True)
+            print(f"      {time.monotonic() - since:.1f} s", flush=True)
+        # TFX's own driver asks MLMD what this MLMD does not know, many times a run.
+        return record.levelno >= logging.WARNING and "property_predicate" not in (
+            record.getMessage()
+        )
+
+    log = logging.getLogger("absl")
+    level = log.level
+    log.addFilter(say)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeFilter(say)
 
 
 def run(configuration: PipelineConfiguration) -> Outcome:
@@ -75,13 +89,8 @@ def run(configuration: PipelineConfiguration) -> Outcome:
             options = node.pipeline_node.execution_options
             options.caching_options.enable_cache = False
 
-    log = logging.getLogger("absl")
-    progress = _Progress(len(compiled.nodes))
-    log.addHandler(progress)
-    try:
+    with _progress(len(compiled.nodes)):
         tfx.orchestration.LocalDagRunner().run_with_ir(compiled)
-    finally:
-        log.removeHandler(progress)
 
     with metadata.Metadata(pipeline.metadata_connection_config) as mlmd:
         pushed = _latest(mlmd, PushedModel.TYPE_NAME)

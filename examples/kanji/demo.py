@@ -23,6 +23,7 @@ from rich.table import Table
 
 from examples.kanji import report
 from keras_bct.data import glyphs, read_records
+from keras_bct.data.glyph_records import write_directory
 from registry import Registry
 
 HERE = pathlib.Path(__file__).parent
@@ -48,7 +49,7 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
 
     print("writing the kanji as TFRecords", flush=True)
-    glyphs.write_dataset(output / "data")
+    write_directory(output / "data", glyphs.load())
     shutil.copy(HERE / "schema.pbtxt", output / "data")
     registry = Registry.init(output / "registry")
     promoted = {name: run_pipeline(name, output) for name in RUNS}
@@ -56,7 +57,7 @@ def main() -> None:
     summary = summarise(registry, promoted, arguments.started)
     sheet = report.draw_search_sheet(search(registry, output / "data"))
     (output / "search.png").write_bytes(sheet)
-    page = report.render_page(summary, registry.lineage("glyphs").to_text(), sheet)
+    page = report.render_page(summary, registry.lineage("glyphs").render(), sheet)
     (output / "report.html").write_text(page, encoding="utf-8")
     (output / "summary.json").write_text(json.dumps(summary, indent=2))
 
@@ -104,20 +105,42 @@ def summarise(
     Returns:
         The content of `summary.json`.
     """
+    evidence = {
+        name: registry.evidence_of(registry.version(f"glyphs/{number}"))
+        for number, name in enumerate(promoted, start=1)
+    }
+    # phi1 has no predecessor; what it measures by itself is the base of the others.
+    base = {m.metric: m.old_old for m in evidence["beta-sys"][0].metrics}
+    alone = {
+        "old_old": None,
+        "new_old": None,
+        "gain": None,
+        "difference_interval": None,
+    }
     models = []
     for number, (name, was_promoted) in enumerate(promoted.items(), start=1):
-        version = registry.version(f"glyphs/{number}")
         models.append(
             {
                 "name": name,
-                "version": version.name,
+                "version": f"glyphs/{number}",
                 "blessed": was_promoted,
                 "promoted": was_promoted,
-                "evidence": registry.evidence_for(version)[0].summary(),
+                "evidence": {
+                    m.metric: {
+                        "old_old": m.old_old,
+                        "new_old": m.new_old,
+                        "new_new": m.new_new,
+                        "gain": m.gain,
+                        "difference_interval": [m.low, m.high],
+                    }
+                    for m in evidence[name][0].metrics
+                }
+                if evidence[name]
+                else {metric: {**alone, "new_new": m} for metric, m in base.items()},
             }
         )
-    production = registry.find_alias("glyphs", "production")
-    assert production is not None and production.index is not None
+    production = registry.alias("glyphs@production")
+    assert production.index is not None
     return {
         "environment": {
             "python": platform.python_version(),
@@ -126,7 +149,7 @@ def summarise(
             "cores": os.cpu_count(),
         },
         "seconds": round(time.time() - started, 1),
-        "production": production.version.name,
+        "production": str(production.version),
         "paragon": "glyphs/2",
         "models": models,
         "index": {

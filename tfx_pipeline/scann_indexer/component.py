@@ -53,10 +53,10 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     )
     if images:
         added = registry.add_pictures(gallery, read_records(images), version)
-        print(f"gallery {gallery}: {added} new rows by {version.name}", flush=True)
+        print(f"gallery {gallery}: {added} new rows by {version}", flush=True)
     published = registry.publish_index(gallery, model_name, alias)
     print(
-        f"index {published.name}: {published.rows} rows, "
+        f"index {published}: {published.rows} rows, "
         f"recall@10 {published.recall_at_10:.4f}",
         flush=True,
     )
@@ -64,5 +64,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     index.rows = published.rows
     index.recall_at_10 = published.recall_at_10
     pathlib.Path(index.uri, "index.json").write_text(
-        json.dumps({"name": published.name, "fingerprints": published.fingerprints})
+        json.dumps(
+            {"index": str(published), "fingerprints": dict(published.fingerprints)}
+        )
     )
