@@ -6,13 +6,14 @@ import os
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from registry.errors import InvalidModelError, UsageError
 from registry.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from keras_bct.evaluation import Comparison, EmbeddingSet, Protocol
+    from registry.protocol_data import Pictures
     from registry.schema import EvidenceRow
 
 CONFIDENCE = 0.95
@@ -208,19 +209,14 @@ def measure_evidence(
 
 
 def _embed(
-    directory: str | os.PathLike[str], queries: Any, gallery: Any
+    directory: str | os.PathLike[str], queries: Pictures, gallery: Pictures | None
 ) -> tuple[EmbeddingSet, EmbeddingSet | None]:
     """Both sides by one model; it is let go before the next one is loaded."""
-    from keras_bct.evaluation import EmbeddingSet
     from keras_bct.models import load_embedder
 
-    def embed(side: Any) -> EmbeddingSet:
-        return EmbeddingSet(
-            side.ids,
-            side.labels,
-            side.cameras,
-            embedder.embed_bytes(side.images, side.ids),
-        )
+    def embed(side: Pictures) -> EmbeddingSet:
+        ids = [str(name) for name in side.ids]
+        return side.embedding_set(embedder.embed_bytes(side.images, ids))
 
     try:
         embedder = load_embedder(directory)

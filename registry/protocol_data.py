@@ -5,15 +5,19 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from registry.errors import UsageError
 from registry.fingerprint import Progress, digest_file
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from keras_bct.data import ImageRecords
-    from keras_bct.evaluation import EmbeddingSet, Protocol
+    from keras_bct.evaluation import EmbeddingSet, Protocol, Source
     from registry.gallery import Gallery
 
 
@@ -29,6 +33,40 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
         return Protocol.from_yaml(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"The protocol {path} cannot be used: {error}") from error
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """A side of a protocol that a version embeds.
+
+    Attributes:
+        ids: (n,) names.
+        labels: (n,) classes by name.
+        cameras: (n,) or None.
+        templates: (n,) or None: pictures of one template are pooled.
+        media: (n,) or None: frames of one video carry one medium.
+        images: n encoded pictures.
+    """
+
+    ids: npt.NDArray[np.str_]
+    labels: npt.NDArray[np.str_]
+    cameras: npt.NDArray[np.str_] | None
+    templates: npt.NDArray[np.str_] | None
+    media: npt.NDArray[np.str_] | None
+    images: list[bytes]
+
+    def embedding_set(self, embeddings: npt.NDArray[np.float32]) -> EmbeddingSet:
+        """The side with its embeddings, (n, d) float32."""
+        from keras_bct.evaluation import EmbeddingSet
+
+        return EmbeddingSet(
+            self.ids,
+            self.labels,
+            self.cameras,
+            embeddings,
+            templates=self.templates,
+            media=self.media,
+        )
 
 
 class ProtocolData:
@@ -50,12 +88,12 @@ class ProtocolData:
         self._progress = progress
         self._digests: dict[tuple[str, str], str] = {}
 
-    def query_pictures(self) -> ImageRecords:
+    def query_pictures(self) -> Pictures:
         """The queries; the new and the old version both have to embed them."""
         side = self._protocol.queries
         return self._pictures("queries", side)
 
-    def gallery_pictures(self) -> ImageRecords:
+    def gallery_pictures(self) -> Pictures:
         """The gallery side, where it has pictures."""
         return self._pictures("gallery", self._protocol.gallery)
 
@@ -64,6 +102,11 @@ class ProtocolData:
         side = self._protocol.gallery
         if side.source != "gallery":
             return None
+        if (side.template, side.medium, side.quality) != (None, None, None):
+            raise UsageError(
+                f"The gallery {side.path!r} stores ids, labels and cameras, but no "
+                "`template`, `medium` or `quality`. Leave them out of the protocol."
+            )
         rows = self._gallery(side.path).read(fingerprint=fingerprint)
         if not len(rows):
             raise UsageError(
@@ -113,7 +156,7 @@ class ProtocolData:
         ]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
-    def _pictures(self, name: str, side: Any) -> ImageRecords:
+    def _pictures(self, name: str, side: Source) -> Pictures:
         from keras_bct.data import read_records
 
         if side.source != "tfrecord":
@@ -122,19 +165,38 @@ class ProtocolData:
                 f"{self._protocol.name!r}, so it should name pictures "
                 f"(`source: tfrecord`). Received: `source: {side.source}`."
             )
-        self._files(side.path)
-        records = read_records(
-            self._protocol.locate(side.path),
-            id=side.id,
-            label=side.label,
-            camera=side.camera,
-        )
-        if not len(records.ids):
+        if side.quality is not None:
             raise UsageError(
-                f"The side `{name}` of the protocol {self._protocol.name!r} is empty: "
-                f"{side.path!r} has no pictures."
+                f"The side `{name}` of the protocol {self._protocol.name!r} weighs by "
+                f"`quality: {side.quality}`, which pictures in TFRecords do not have. "
+                "Leave it out."
             )
-        return records
+        self._files(side.path)
+
+        def read(feature: str | None) -> ImageRecords:
+            try:
+                return read_records(
+                    self._protocol.locate(side.path),
+                    id=side.id,
+                    label=side.label,
+                    camera=feature,
+                )
+            except (ValueError, OSError) as error:
+                raise UsageError(
+                    f"The side `{name}` of the protocol {self._protocol.name!r} cannot "
+                    f"be read: {error}"
+                ) from error
+
+        records = read(side.camera)
+        return Pictures(
+            ids=records.ids,
+            labels=records.labels,
+            cameras=records.cameras,
+            # Rare, so the files are read once more for each of these.
+            templates=None if side.template is None else read(side.template).cameras,
+            media=None if side.medium is None else read(side.medium).cameras,
+            images=records.images,
+        )
 
     def _gallery(self, name: str) -> Gallery:
         from registry.gallery import Gallery

@@ -1,6 +1,5 @@
 import errno
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -276,24 +275,21 @@ def test_a_silent_writer_of_another_machine_loses_its_place_not_its_neighbours(
     assert not Path(registry.root.url, "glyphs", "1").exists()
 
 
-def register_many(root, folders):
-    registry = Registry(root)
-    for folder in folders:
-        registry.register("glyphs", folder)
-
-
-def test_two_writers_get_different_numbers(registry, make_model):
+def test_two_writers_get_different_numbers(registry, make_model, environment):
+    script = (
+        "import sys; from registry import Registry\n"
+        "registry = Registry(sys.argv[1])\n"
+        "for folder in sys.argv[2:]:\n"
+        "    registry.register('glyphs', folder)\n"
+    )
     folders = [str(make_model(f"m{n}")) for n in range(8)]
-    context = multiprocessing.get_context("spawn")
     writers = [
-        context.Process(target=register_many, args=(registry.root.url, part))
+        subprocess.Popen(
+            [sys.executable, "-c", script, registry.root.url, *part], env=environment
+        )
         for part in (folders[:4], folders[4:])
     ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
     versions = registry.versions("glyphs")
     assert [v.number for v in versions] == list(range(1, 9))
     assert {v.fingerprint for v in versions} == {fingerprint(f) for f in folders}
