@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
+
+from keras_bct.evaluation.ordered_map import ordered_map
 
 Floats = npt.NDArray[np.float64]
 Identities = npt.NDArray[np.int32]
 
 # A rate times a count is compared with a count; this much rounding is forgiven.
 _ROUNDING = 1 + 1e-12
+_SPARE_PAIRS = 200_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -24,20 +28,35 @@ class ImpostorTail:
         first: (tail,) int32, the identity of the query.
         second: (tail,) int32, the identity of the gallery item.
         kept: The share of the scores of this range that are held; 1: all of them.
+        complete: Whether there are no impostor scores below these.
     """
 
     scores: Floats
     first: Identities
     second: Identities
     kept: float = 1.0
+    complete: bool = True
 
     @classmethod
     def sort(
-        cls, scores: Floats, first: Identities, second: Identities, kept: float = 1.0
+        cls,
+        scores: Floats,
+        first: Identities,
+        second: Identities,
+        kept: float = 1.0,
+        complete: bool = True,
     ) -> ImpostorTail:
         """Brings the scores into descending order, ties by identity."""
         order = np.lexsort((second, first, -scores))
-        return cls(scores[order], first[order], second[order], kept)
+        return cls(scores[order], first[order], second[order], kept, complete)
+
+    @property
+    def floor(self) -> float:
+        """The threshold where a replicate may accept the whole tail.
+
+        Minus infinity where that is everybody; else the tail's end, which is a bound.
+        """
+        return -np.inf if self.complete else float(self.scores[-1])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,6 +76,25 @@ class GenuineScores:
     def share_above(self, threshold: float) -> float:
         """The weighted share of the scores above a threshold."""
         return float(self.weight[self.scores > threshold].sum() / len(self.scores))
+
+
+def allowed_above(rate: float, total: int) -> int:
+    """How many of all impostors may be accepted at a rate.
+
+    Example:
+        >>> allowed_above(0.29, 100)
+        29
+    """
+    return int(rate * total * _ROUNDING)
+
+
+def depth_for(rank: int) -> int:
+    """How many of the highest impostor scores a bootstrap around a rank needs.
+
+    In a replicate the threshold may fall as far again, and by so many pairs more,
+    which small sets need.
+    """
+    return rank + max(rank, _SPARE_PAIRS)
 
 
 def threshold_at(tail: ImpostorTail, rate: float, total: int) -> float:
@@ -80,7 +118,7 @@ def threshold_at(tail: ImpostorTail, rate: float, total: int) -> float:
         >>> threshold_at(ImpostorTail(scores, zeros, zeros), 0.25, 4)
         0.5
     """
-    allowed = int(rate * total * _ROUNDING)
+    allowed = allowed_above(rate, total)
     return float(tail.scores[allowed]) if allowed < len(tail.scores) else -np.inf
 
 
@@ -91,6 +129,7 @@ def share_replicates(
     weight_blocks: Iterable[tuple[int, Floats]],
     impostor_total: Callable[[Floats], Floats],
     replicates: int,
+    threads: int,
 ) -> tuple[Floats, Floats]:
     """Replicates of the accepted share, with the thresholds estimated anew in each.
 
@@ -105,10 +144,10 @@ def share_replicates(
             float64 weights.
         impostor_total: Gives (block,) the weight of all impostors for such weights.
         replicates: How many there are in all blocks.
+        threads: How many blocks are worked on at a time.
 
     Returns:
-        Shares and thresholds, both (replicates, rates) float64. A replicate whose tail
-        ends before the rate is reached has the threshold minus infinity.
+        Shares and thresholds, both (replicates, rates) float64.
     """
     from keras_bct.evaluation import kernels
 
@@ -117,9 +156,12 @@ def share_replicates(
     weight = genuine.weight[order]
     share = np.empty((replicates, len(rates)))
     thresholds = np.empty((replicates, len(rates)))
-    for start, weights in weight_blocks:
+
+    def estimate(block: tuple[int, Floats]) -> None:
+        start, weights = block
         rows = slice(start, start + len(weights))
-        limits = impostor_total(weights)[:, None] * np.array(rates) * _ROUNDING
+        total = impostor_total(weights)
+        limits = total[:, None] * np.array(rates) * _ROUNDING
         counts = np.bincount(identity, minlength=weights.shape[1])
         kernels.accepted_share(
             weights,
@@ -127,6 +169,7 @@ def share_replicates(
             tail.second,
             tail.scores,
             limits * tail.kept,
+            tail.floor,
             scores,
             identity,
             weight,
@@ -134,5 +177,54 @@ def share_replicates(
             share[rows],
             thresholds[rows],
         )
-    # A draw without any genuine pair (or impostor) says nothing.
+        # A draw of one identity alone has no impostors: it says nothing.
+        share[rows][total <= 0] = np.nan
+
+    deque(ordered_map(estimate, weight_blocks, threads), maxlen=0)
     return share, thresholds
+
+
+def equal_error_replicates(
+    tail: ImpostorTail,
+    genuine: GenuineScores,
+    weight_blocks: Iterable[tuple[int, Floats]],
+    impostor_total: Callable[[Floats], Floats],
+    replicates: int,
+    threads: int,
+) -> Floats:
+    """Replicates of the equal error rate.
+
+    Args:
+        tail: The highest impostor scores.
+        genuine: The genuine scores.
+        weight_blocks: As in `share_replicates`.
+        impostor_total: As in `share_replicates`.
+        replicates: How many there are in all blocks.
+        threads: How many blocks are worked on at a time.
+
+    Returns:
+        (replicates,) float64, NaN where the tail ends before the rates meet.
+    """
+    from keras_bct.evaluation import kernels
+
+    order = np.argsort(-genuine.scores, kind="stable")
+    scores, identity = genuine.scores[order], genuine.identity[order]
+    error = np.empty(replicates)
+
+    def estimate(block: tuple[int, Floats]) -> None:
+        start, weights = block
+        counts = np.bincount(identity, minlength=weights.shape[1])
+        kernels.equal_error(
+            weights,
+            tail.first,
+            tail.second,
+            tail.scores,
+            impostor_total(weights) * tail.kept,
+            scores,
+            identity,
+            weights @ counts,
+            error[start : start + len(weights)],
+        )
+
+    deque(ordered_map(estimate, weight_blocks, threads), maxlen=0)
+    return error

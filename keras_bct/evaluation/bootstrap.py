@@ -1,4 +1,4 @@
-"""Resampling of identities: the same draws for every version, so that pairs stay pairs."""
+"""Resampling of identities, with the same draws for every version."""
 
 from __future__ import annotations
 

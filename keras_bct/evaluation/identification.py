@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from keras_bct.evaluation.acceptance import (
     share_replicates,
     threshold_at,
 )
+from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.bootstrap import IdentityDraws, mean_replicates
 from keras_bct.evaluation.rank_counts import match_probability
 
@@ -35,6 +36,7 @@ class IdentificationStatistics:
             other items above it.
         non_mated_labels: (non-mated,) strings.
         top_scores: (non-mated,) float64, the best score in the gallery.
+        to_distance: Turns a score into the user's distance.
     """
 
     mated_labels: npt.NDArray[np.str_]
@@ -42,6 +44,7 @@ class IdentificationStatistics:
     best: Integers
     non_mated_labels: npt.NDArray[np.str_]
     top_scores: Floats
+    to_distance: Callable[[float], float]
 
     def within_rank(self, rank: int | None) -> Floats:
         """(mated,) the probability that a mate stands within the rank; None: 1."""
@@ -106,6 +109,7 @@ class IdentificationStatistics:
             blocks(),
             lambda weights: weights[:, len(mated) : unit] @ probes,
             draws.replicates,
+            Execution().threads,
         )
         return share[:, 0], threshold[:, 0]
 

@@ -30,15 +30,17 @@ class Measurement:
         retrieval: What retrieval kept, where the protocol asks for it.
         verification: What verification kept, where the protocol asks for it.
         identification: What identification kept, where the protocol asks for it.
+        prototype: What prototype classification kept, where the protocol asks for it.
     """
 
-    values: Mapping[str, float]
+    values: dict[str, float]
     counts: Mapping[str, int]
     warnings: tuple[str, ...]
     bootstrap: Bootstrap
     retrieval: RetrievalStatistics | None = None
     verification: VerificationStatistics | None = None
     identification: IdentificationStatistics | None = None
+    prototype: RetrievalStatistics | None = None
     _replicates: dict[str, Floats] = dataclasses.field(default_factory=dict, repr=False)
 
     def replicates(self, metric: str) -> Floats:
@@ -54,8 +56,7 @@ class Measurement:
                 f"{metric!r} was not measured. Measured: {', '.join(self.values)}."
             )
         if metric not in self._replicates:
-            draws = IdentityDraws(self.bootstrap.replicates, self.bootstrap.seed)
-            self._replicates[metric] = self._resample(MetricName.parse(metric), draws)
+            self._replicates[metric] = self._resample(MetricName.parse(metric))
         return self._replicates[metric]
 
     def interval(self, metric: str, confidence: float = 0.95) -> tuple[float, float]:
@@ -70,43 +71,112 @@ class Measurement:
 
     def identities(self, metric: str) -> int:
         """How many identities the metric's interval resamples."""
-        task = MetricName.parse(metric).task
-        if self.retrieval is not None and task == "retrieval":
-            return len(np.unique(self.retrieval.labels[self.retrieval.answerable]))
-        if self.verification is not None and task == "verification":
-            return len(self.verification.identities)
-        if self.identification is not None and task == "identification":
-            return len(np.unique(self.identification.mated_labels))
-        raise KeyError(metric)
+        statistics = self._statistics(MetricName.parse(metric))
+        if isinstance(statistics, RetrievalStatistics):
+            return len(np.unique(statistics.labels[statistics.answerable]))
+        if isinstance(statistics, VerificationStatistics):
+            return len(statistics.identities)
+        return len(np.unique(statistics.mated_labels))
+
+    def evaluate(self, name: MetricName) -> float:
+        """The value of a metric from what the evaluation kept."""
+        statistics = self._statistics(name)
+        if isinstance(statistics, VerificationStatistics):
+            if name.rate is not None:
+                return statistics.value(name.rate)
+            assert statistics.equal_error is not None
+            return statistics.equal_error
+        if isinstance(statistics, IdentificationStatistics):
+            if name.rate is not None:
+                return statistics.value(name.rate, name.count)
+            return float(statistics.within_rank(name.count).mean())
+        return statistics.value(name.name)
+
+    def threshold(self, metric: str) -> float:
+        """The threshold of TAR@FAR or TPIR@FPIR in the protocol's distance.
+
+        A pair is accepted when its similarity is higher than this, or for l2 when its
+        distance is lower.
+        """
+        name = MetricName.parse(metric)
+        statistics = self._statistics(name)
+        if name.rate is not None:
+            if isinstance(statistics, VerificationStatistics):
+                return statistics.to_distance(statistics.thresholds[name.rate])
+            if isinstance(statistics, IdentificationStatistics):
+                return statistics.to_distance(statistics.threshold(name.rate))
+        raise KeyError(f"{metric!r} has no threshold.")
+
+    def threshold_interval(
+        self, metric: str, confidence: float = 0.95
+    ) -> tuple[float, float]:
+        """The two-sided interval of a threshold.
+
+        Args:
+            metric: TAR@FAR or TPIR@FPIR.
+            confidence: Strictly between 0 and 1.
+        """
+        check_confidence(confidence)
+        name = MetricName.parse(metric)
+        statistics = self._statistics(name)
+        if name.rate is None or isinstance(statistics, RetrievalStatistics):
+            raise KeyError(f"{metric!r} has no threshold.")
+        if isinstance(statistics, VerificationStatistics):
+            thresholds = statistics.replicates(name.rate, self._draws)[1]
+        else:
+            thresholds = statistics.replicates(name.rate, name.count, self._draws)[1]
+        ends = percentile_interval(thresholds, confidence)
+        low, high = sorted(statistics.to_distance(end) for end in ends)
+        return low, high
 
     def right(self, metric: str) -> Floats:
         """(units,) how right each unit's answer is, from 0 to 1.
 
         For retrieval the probability that the first place is relevant, per query that
         has a relevant item; for verification whether a genuine pair is accepted; for
-        identification whether a mated probe is identified.
+        identification whether a mated probe is identified; for prototypes whether the
+        nearest class is the right one.
+
+        Raises:
+            KeyError: The metric has no single answers.
         """
         name = MetricName.parse(metric)
-        if self.retrieval is not None and name.task == "retrieval":
-            return self.retrieval.match_at(1)[self.retrieval.answerable]
-        if self.verification is not None and name.rate is not None:
-            if name.task == "verification":
-                return self.verification.accepted(name.rate)
-        if self.identification is not None and name.task == "identification":
+        statistics = self._statistics(name)
+        if isinstance(statistics, RetrievalStatistics):
+            return statistics.match_at(1)[statistics.answerable]
+        if isinstance(statistics, IdentificationStatistics):
             if name.rate is None:
-                return self.identification.within_rank(name.count)
-            return self.identification.identified(name.rate, name.count)
-        raise KeyError(f"{metric!r} has no right and wrong answers.")
+                return statistics.within_rank(name.count)
+            return statistics.identified(name.rate, name.count)
+        if name.rate is None:
+            raise KeyError(f"{metric!r} has no right and wrong answers.")
+        return statistics.accepted(name.rate)
 
-    def _resample(self, name: MetricName, draws: IdentityDraws) -> Floats:
-        if self.retrieval is not None and name.task == "retrieval":
-            return self.retrieval.replicates(name.name, draws)
-        if self.verification is not None and name.task == "verification":
-            assert name.rate is not None
-            return self.verification.replicates(name.rate, draws)[0]
-        if self.identification is not None and name.task == "identification":
+    @property
+    def _draws(self) -> IdentityDraws:
+        return IdentityDraws(self.bootstrap.replicates, self.bootstrap.seed)
+
+    def _statistics(
+        self, name: MetricName
+    ) -> RetrievalStatistics | VerificationStatistics | IdentificationStatistics:
+        statistics = {
+            "retrieval": self.retrieval,
+            "verification": self.verification,
+            "identification": self.identification,
+            "prototype": self.prototype,
+        }[name.task]
+        if statistics is None:
+            raise KeyError(f"{name.name!r} was not measured.")
+        return statistics
+
+    def _resample(self, name: MetricName) -> Floats:
+        statistics = self._statistics(name)
+        if isinstance(statistics, RetrievalStatistics):
+            return statistics.replicates(name.name, self._draws)
+        if isinstance(statistics, VerificationStatistics):
             if name.rate is None:
-                assert name.count is not None
-                return self.identification.rank_replicates(name.count, draws)
-            return self.identification.replicates(name.rate, name.count, draws)[0]
-        raise KeyError(name.name)
+                return statistics.equal_error_replicates(self._draws)
+            return statistics.replicates(name.rate, self._draws)[0]
+        if name.rate is None:
+            return statistics.rank_replicates(name.count or 1, self._draws)
+        return statistics.replicates(name.rate, name.count, self._draws)[0]

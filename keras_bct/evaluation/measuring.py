@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from keras_bct.evaluation.acceptance import (
-    GenuineScores,
-    ImpostorTail,
-    threshold_at,
-)
+from keras_bct.evaluation.all_pairs import AllPairs
+from keras_bct.evaluation.block_pass import Consumer, Execution, run_pass
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.identification import IdentificationStatistics
 from keras_bct.evaluation.measurement import Measurement
+from keras_bct.evaluation.metric_name import MetricName
+from keras_bct.evaluation.pair_list import read_pairs, verify_pairs
 from keras_bct.evaluation.protocol import Protocol
+from keras_bct.evaluation.prototypes import prototypes_of
 from keras_bct.evaluation.rank_counts import RankCounts
+from keras_bct.evaluation.ranking_pass import RankingPass
+from keras_bct.evaluation.relevance import Relevance, without_junk
 from keras_bct.evaluation.retrieval import RetrievalStatistics, per_query_values
-from keras_bct.evaluation.verification import PairCounts, VerificationStatistics
+from keras_bct.evaluation.scoring import Scoring
 
-JUNK_LABEL = "-1"
-_ROWS = 256
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 def measure(
-    protocol: Protocol, queries: EmbeddingSet, gallery: EmbeddingSet
+    protocol: Protocol,
+    queries: EmbeddingSet,
+    gallery: EmbeddingSet,
+    *,
+    pairs: npt.NDArray[Any] | None = None,
+    execution: Execution | None = None,
 ) -> Measurement:
     """Measures M(queries, gallery) as the protocol defines it.
 
@@ -31,211 +41,202 @@ def measure(
         protocol: Metrics, distance, first components, excluded pairs.
         queries: m items.
         gallery: n items.
+        pairs: (k, 2) ids of a query and a gallery item: verification takes these pairs
+            only. None: the file that the protocol names, or all pairs.
+        execution: How the work is done; no part of the result depends on it.
+
+    Returns:
+        The values, and what their intervals need.
 
     Raises:
-        ValueError: The sides do not fit each other or the protocol: widths that
+        ValueError: The sides do not fit each other or the protocol: sizes that
             differ, no camera where the camera rule needs one, a zero vector with
             cosine, no genuine or impostor pair, no mated or non-mated probe.
-    """
-    if "junk" in protocol.exclude:
-        queries = _without_junk("queries", queries)
-        gallery = _without_junk("gallery", gallery)
-    left, right = (
-        _rows(protocol, "queries", queries),
-        _rows(protocol, "gallery", gallery),
-    )
-    if left.shape[1] != right.shape[1]:
-        raise ValueError(
-            "`queries` and `gallery` should have embeddings of one size, or the "
-            f"protocol should set first_components. Received: {left.shape[1]} and "
-            f"{right.shape[1]} components."
-        )
-    if "same_camera" in protocol.exclude and (
-        queries.cameras is None or gallery.cameras is None
-    ):
-        raise ValueError(
-            "`exclude: [same_camera]` needs cameras on both sides. Received a side "
-            "without; name its `camera` in the protocol."
-        )
-    tasks = {name.task for name in protocol.metric_names}
-    identities, codes = np.unique(
-        np.concatenate([queries.labels, gallery.labels]), return_inverse=True
-    )
-    query_codes, gallery_codes = codes[: len(queries)], codes[len(queries) :]
-    known = np.isin(query_codes, gallery_codes)
-    warnings: list[str] = []
-    if "identification" in tasks:
-        if known.all():
-            raise ValueError(
-                "identification needs non-mated probes: queries whose label the "
-                f"gallery lacks. Received: {len(queries)} queries, all mated."
-            )
-        if not known.any():
-            raise ValueError(
-                "identification needs mated probes: queries whose label the gallery "
-                f"holds. Received: {len(queries)} queries, none mated."
-            )
-    if "verification" in tasks and not known.any():
-        raise ValueError("verification needs genuine pairs. Received none.")
-    if not known.any():
-        raise ValueError("no query has a relevant gallery item.")
 
-    per_query: list[dict[str, npt.NDArray[np.float64]]] = []
+    Example:
+        >>> from keras_bct.evaluation import Source
+        >>> side = Source("embeddings", "set.npz")
+        >>> protocol = Protocol("toy", side, side, ("retrieval/mAP",), distance="l2")
+        >>> gallery = EmbeddingSet(list("abc"), list("xyx"), None, np.eye(3))
+        >>> queries = EmbeddingSet(["q"], ["x"], None, np.array([[0.9, 0.5, 0.1]]))
+        >>> round(measure(protocol, queries, gallery).values["retrieval/mAP"], 4)
+        0.8333
+    """
+    execution = execution or Execution()
+    if "junk" in protocol.exclude:
+        queries = without_junk("queries", queries)
+        gallery = without_junk("gallery", gallery)
+    scoring = Scoring.of(protocol.distance, queries, gallery, protocol.first_components)
+    relevance = Relevance.of(queries, gallery, protocol.exclude)
+    metrics = protocol.metric_names
+    tasks = {metric.task for metric in metrics}
+    if pairs is None and protocol.pairs is not None and "verification" in tasks:
+        pairs = read_pairs(protocol.locate(protocol.pairs))
+    _check_answers(metrics, relevance, all_pairs=pairs is None)
+
+    ranking = None
     best = np.zeros((len(queries), 3), np.int64)
-    best_score = np.full(len(queries), -np.inf)
-    genuine: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]] = []
-    tails = []
-    retrieval_metrics = [m for m in protocol.metric_names if m.task == "retrieval"]
-    for start in range(0, len(queries), _ROWS):
-        rows = slice(start, start + _ROWS)
-        scores = _scores(protocol.distance, left[rows], right)
-        same = query_codes[rows, None] == gallery_codes
-        excluded = np.zeros_like(same)
-        if "self" in protocol.exclude:
-            excluded |= queries.ids[rows, None] == gallery.ids
-        if "same_camera" in protocol.exclude:
-            assert queries.cameras is not None and gallery.cameras is not None
-            excluded |= same & (queries.cameras[rows, None] == gallery.cameras)
-        counts = RankCounts.of_scores(scores, same & ~excluded, excluded)
-        per_query.append(per_query_values(retrieval_metrics, counts))
-        has = np.flatnonzero(np.diff(counts.offsets))
-        entry = counts.offsets[:-1][has]
-        best[start + has] = np.stack(
-            [counts.relevant[entry], counts.tied[entry], counts.above[entry]], axis=1
+    retrieval_metrics = [m for m in metrics if m.task == "retrieval"]
+    per_query = {m.name: np.full(len(queries), np.nan) for m in retrieval_metrics}
+
+    def take_counts(rows: slice, counts: RankCounts) -> None:
+        best[rows] = _best_groups(counts)
+        for name, values in per_query_values(retrieval_metrics, counts).items():
+            per_query[name][rows] = values
+
+    consumers: list[Consumer] = []
+    if tasks & {"retrieval", "identification"}:
+        ranking = RankingPass(scoring, take_counts)
+        consumers.append(ranking)
+    all_pairs = None
+    verification = None
+    rates = [m.rate for m in metrics if m.task == "verification" and m.rate]
+    equal_error = any(m.kind == "EER" for m in metrics)
+    if "verification" in tasks and pairs is None:
+        all_pairs = AllPairs(
+            scoring,
+            relevance,
+            queries,
+            gallery,
+            rates,
+            equal_error,
+            protocol.bootstrap.seed,
+            execution,
         )
-        mated = known[rows, None]
-        best_score[rows] = np.where(~excluded & (same | ~mated), scores, -np.inf).max(
-            axis=1
+        consumers.extend(all_pairs.consumers)
+    if consumers:
+        run_pass(scoring, relevance, consumers, execution, "all pairs")
+    if all_pairs is not None:
+        verification = all_pairs.finish()
+    elif pairs is not None and "verification" in tasks:
+        verification = verify_pairs(
+            scoring, queries, gallery, pairs, rates, equal_error, execution
         )
-        if "verification" in tasks:
-            q, g = np.nonzero(same & ~excluded)
-            genuine.append((scores[q, g], query_codes[rows][q]))
-            q, g = np.nonzero(~same & ~excluded)
-            tails.append((scores[q, g], query_codes[rows][q], gallery_codes[g]))
-    retrieval = RetrievalStatistics(
-        queries.labels,
-        {
-            m.name: np.concatenate([part[m.name] for part in per_query])
-            for m in retrieval_metrics
-        },
-        best,
-    )
-    answerable = retrieval.answerable
-    counts_of = {
+
+    answerable = relevance.kept_members > 0
+    counts = {
         "queries": len(queries),
         "gallery": len(gallery),
         "queries_without_relevant": int((~answerable).sum()),
     }
-    verification = None
-    if "verification" in tasks:
-        scores, first, second = (np.concatenate(c) for c in zip(*tails, strict=True))
-        tail = ImpostorTail.sort(
-            scores, first.astype(np.int32), second.astype(np.int32)
-        )
-        genuine_scores, genuine_codes = (
-            np.concatenate(c) for c in zip(*genuine, strict=True)
-        )
-        pairs = PairCounts.of_all_pairs(
-            np.bincount(query_codes, minlength=len(identities)),
-            np.bincount(gallery_codes, minlength=len(identities)),
-        )
-        rates = [
-            m.rate for m in protocol.metric_names if m.task == "verification" and m.rate
-        ]
-        verification = VerificationStatistics(
-            identities,
-            GenuineScores(
-                genuine_scores,
-                genuine_codes.astype(np.int32),
-                np.ones(len(genuine_scores)),
-            ),
-            {rate: tail for rate in rates},
-            {rate: threshold_at(tail, rate, pairs.total) for rate in rates},
-            pairs,
-        )
-        counts_of |= {
-            "genuine_pairs": len(genuine_scores),
-            "impostor_pairs": pairs.total,
-        }
-        for rate in rates:
-            if rate * pairs.total < 1:
-                warnings.append(
-                    f"FAR={rate:g} is below what {pairs.total} impostor pairs resolve."
-                )
+    retrieval = None
+    if retrieval_metrics:
+        retrieval = RetrievalStatistics(queries.labels, per_query, best)
     identification = None
-    if "identification" in tasks:
-        mated_rows = known & answerable
+    if ranking is not None and "identification" in tasks:
+        known = relevance.known
+        mated = known & answerable
         identification = IdentificationStatistics(
-            queries.labels[mated_rows],
-            best_score[mated_rows],
-            best[mated_rows],
+            queries.labels[mated],
+            ranking.best_scores[mated],
+            best[mated],
             queries.labels[~known],
-            best_score[~known],
+            ranking.best_scores[~known],
+            scoring.to_distance,
         )
-        counts_of |= {
-            "mated_probes": int(mated_rows.sum()),
-            "non_mated_probes": int((~known).sum()),
-        }
-    values = {}
-    for m in protocol.metric_names:
-        if m.task == "retrieval":
-            values[m.name] = retrieval.value(m.name)
-        elif m.task == "verification":
-            assert verification is not None and m.rate is not None
-            values[m.name] = verification.value(m.rate)
-        else:
-            assert identification is not None
-            values[m.name] = (
-                float(identification.within_rank(m.count).mean())
-                if m.rate is None
-                else identification.value(m.rate, m.count)
-            )
-    return Measurement(
-        values,
-        counts_of,
-        tuple(warnings),
-        protocol.bootstrap,
-        retrieval,
-        verification,
-        identification,
+        counts["mated_probes"] = int(mated.sum())
+        counts["non_mated_probes"] = int((~known).sum())
+    if verification is not None:
+        counts["genuine_pairs"] = len(verification.genuine.scores)
+        counts["impostor_pairs"] = verification.pairs.total
+    prototype = None
+    if "prototype" in tasks:
+        prototype = _measure_prototypes(protocol, queries, gallery, execution)
+    measurement = Measurement(
+        values={},
+        counts=counts,
+        warnings=_warn(metrics, counts),
+        bootstrap=protocol.bootstrap,
+        retrieval=retrieval,
+        verification=verification,
+        identification=identification,
+        prototype=prototype,
     )
+    values = {metric.name: measurement.evaluate(metric) for metric in metrics}
+    measurement.values.update(values)
+    return measurement
 
 
-def _without_junk(name: str, items: EmbeddingSet) -> EmbeddingSet:
-    kept = items.labels != JUNK_LABEL
-    if not kept.any():
+def _best_groups(counts: RankCounts) -> Integers:
+    """(m, 3) the first entry of each query, zeros where it has none."""
+    groups = np.zeros((len(counts), 3), np.int64)
+    has = np.flatnonzero(np.diff(counts.offsets))
+    entry = counts.offsets[:-1][has]
+    groups[has, 0] = counts.relevant[entry]
+    groups[has, 1] = counts.tied[entry]
+    groups[has, 2] = counts.above[entry]
+    return groups
+
+
+def _measure_prototypes(
+    protocol: Protocol,
+    queries: EmbeddingSet,
+    gallery: EmbeddingSet,
+    execution: Execution,
+) -> RetrievalStatistics:
+    """Each query takes the nearest class mean: retrieval among the classes."""
+    classes = prototypes_of(gallery)
+    scoring = Scoring.of(protocol.distance, queries, classes, protocol.first_components)
+    best = np.zeros((len(queries), 3), np.int64)
+
+    def take_counts(rows: slice, counts: RankCounts) -> None:
+        best[rows] = _best_groups(counts)
+
+    relevance = Relevance.of(queries, classes, ())
+    consumer = RankingPass(scoring, take_counts)
+    run_pass(scoring, relevance, (consumer,), execution, "prototypes")
+    statistics = RetrievalStatistics(queries.labels, {}, best)
+    accuracy = statistics.match_at(1)
+    return RetrievalStatistics(queries.labels, {"prototype/accuracy": accuracy}, best)
+
+
+def _check_answers(
+    metrics: Sequence[MetricName], relevance: Relevance, all_pairs: bool
+) -> None:
+    """Refuses metrics that have no answer on this data, before any work."""
+    tasks = {metric.task for metric in metrics}
+    queries, known = len(relevance.query_codes), relevance.known
+    answerable = relevance.kept_members > 0
+    if not answerable.any() and (
+        tasks & {"retrieval", "identification"}
+        or ("verification" in tasks and all_pairs)
+    ):
         raise ValueError(
-            f"`{name}` should hold items that are not junk. Received none."
+            "`queries` should have at least one whose label the gallery holds (in an "
+            f"item that is not excluded). Received: {queries} queries, none of them."
         )
-    return items if kept.all() else items.take(kept)
-
-
-def _rows(
-    protocol: Protocol, name: str, items: EmbeddingSet
-) -> npt.NDArray[np.float64]:
-    first = protocol.first_components
-    if first is not None and first > items.embedding_size:
+    if "prototype" in tasks and not known.any():
         raise ValueError(
-            f"`first_components` should be at most the {items.embedding_size} "
-            f"components of `{name}`. Received: {first}."
+            "`queries` should have at least one whose label the gallery holds. "
+            f"Received: {queries} queries, none of them."
         )
-    rows = items.embeddings[:, :first].astype(np.float64)
-    if protocol.distance != "cosine":
-        return rows
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not norms.all():
-        row = int(np.flatnonzero(norms == 0)[0])
+    if "verification" in tasks and all_pairs and relevance.impostors() == 0:
         raise ValueError(
-            f"`{name}` should hold no zero vector, which has no cosine. Received one "
-            f"for id {str(items.ids[row])!r}."
+            "verification needs impostor pairs: a query and a gallery item of two "
+            "labels. Received a single label."
         )
-    return rows / norms
+    open_set = any(m.kind == "TPIR" for m in metrics)
+    if open_set and known.all():
+        raise ValueError(
+            "identification needs non-mated probes: queries whose label the gallery "
+            f"lacks. Received: {queries} queries, all of them mated. Leave "
+            "identification/TPIR out, or add such queries."
+        )
 
 
-def _scores(
-    distance: str, left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    product = left @ right.T
-    if distance != "l2":
-        return product
-    return 2 * product - (left**2).sum(axis=1)[:, None] - (right**2).sum(axis=1)
+def _warn(metrics: Sequence[MetricName], counts: dict[str, int]) -> tuple[str, ...]:
+    """Says which rates lie below what the number of negatives can resolve."""
+    warnings = []
+    for metric in metrics:
+        if metric.rate is None:
+            continue
+        if metric.task == "verification":
+            negatives, noun = counts["impostor_pairs"], "impostor pairs"
+        else:
+            negatives, noun = counts["non_mated_probes"], "non-mated probes"
+        if metric.rate * negatives < 1:
+            warnings.append(
+                f"{metric.name}: {negatives} {noun} resolve no rate below "
+                f"{1 / negatives:.3g}; the value counts what scores above all of them."
+            )
+    return tuple(warnings)

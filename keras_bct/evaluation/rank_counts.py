@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ class RankCounts:
     @classmethod
     def of_scores(
         cls,
-        scores: npt.NDArray[np.floating],
+        scores: npt.NDArray[np.floating[Any]],
         relevant: npt.NDArray[np.bool_],
         excluded: npt.NDArray[np.bool_] | None = None,
     ) -> RankCounts:
@@ -84,12 +85,14 @@ class RankCounts:
     def _found(self) -> Integers:
         """(entries,) relevant items with this score or a higher one."""
         running = np.concatenate([[0], np.cumsum(self.relevant)])
-        return running[1:] - running[self.offsets[self.query]]
+        return np.asarray(running[1:] - running[self.offsets[self.query]])
 
-    def _sum(self, values: Floats) -> Floats:
-        return np.bincount(self.query, values, minlength=len(self))
+    def _sum(self, values: npt.NDArray[Any]) -> Floats:
+        return np.asarray(
+            np.bincount(self.query, values, minlength=len(self)), np.float64
+        )
 
-    def _over_relevant(self, values: Floats, by: Floats) -> Floats:
+    def _over_relevant(self, values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Floats:
         """The sums divided, NaN where a query has no relevant item."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.total_relevant > 0, self._sum(values) / by, np.nan)
@@ -103,7 +106,7 @@ class RankCounts:
         size = self.relevant + self.tied
         before = self.above + self._found - self.relevant
         places = np.clip(first[self.query] - before, 0, size)
-        return self.relevant * places / size
+        return np.asarray(self.relevant * places / size)
 
     def average_precision(self) -> Floats:
         """(m,) average precision with one threshold per distinct score.
@@ -162,9 +165,8 @@ class RankCounts:
         gain = (
             discount[np.minimum(before + size, end)] - discount[np.minimum(before, end)]
         )
-        return self._over_relevant(
-            self.relevant * gain / size, discount[np.minimum(total, end)]
-        )
+        ideal = discount[np.minimum(total, end)]
+        return self._over_relevant(self.relevant * gain / size, ideal)
 
 
 def match_probability(

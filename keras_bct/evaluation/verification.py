@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,53 +13,102 @@ import numpy.typing as npt
 from keras_bct.evaluation.acceptance import (
     GenuineScores,
     ImpostorTail,
+    equal_error_replicates,
     share_replicates,
 )
+from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.bootstrap import IdentityDraws
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
+class PairCounts(abc.ABC):
+    """How many impostor pairs join each two identities."""
+
+    @property
+    @abc.abstractmethod
+    def total(self) -> int:
+        """The number of impostor pairs."""
+
+    @abc.abstractmethod
+    def weigh(self, weights: Floats) -> Floats:
+        """(block,) the weight of all impostor pairs for (block, identities) weights.
+
+        A pair weighs the product of its identities' weights.
+        """
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class PairCounts:
-    """How many impostor pairs join each two identities.
+class AllPairCounts(PairCounts):
+    """Every query with every gallery item of another identity.
 
     Attributes:
-        first: (k,) int64 identities of queries.
-        second: (k,) int64 identities of gallery items, never those of `first`.
-        count: (k,) int64.
-        queries: (identities,) int64 or None: all pairs were taken, this many queries
-            an identity, and the three columns above are empty.
-        gallery: (identities,) int64 or None: the same for gallery items.
+        queries: (identities,) int64, queries of each identity.
+        gallery: (identities,) int64, gallery items of each identity.
     """
 
-    first: Integers
-    second: Integers
-    count: Integers
-    queries: Integers | None = None
-    gallery: Integers | None = None
-
-    @classmethod
-    def of_all_pairs(cls, queries: Integers, gallery: Integers) -> PairCounts:
-        """Every query with every gallery item of another identity."""
-        empty = np.zeros(0, np.int64)
-        return cls(empty, empty, empty, queries, gallery)
+    queries: Integers
+    gallery: Integers
 
     @property
     def total(self) -> int:
         """The number of impostor pairs."""
-        if self.queries is not None and self.gallery is not None:
-            same = int((self.queries * self.gallery).sum())
-            return int(self.queries.sum()) * int(self.gallery.sum()) - same
-        return int(self.count.sum())
+        same = int((self.queries * self.gallery).sum())
+        return int(self.queries.sum()) * int(self.gallery.sum()) - same
 
     def weigh(self, weights: Floats) -> Floats:
-        """(block,) the impostor weight for (block, identities) weights."""
-        if self.queries is not None and self.gallery is not None:
-            everything = (weights @ self.queries) * (weights @ self.gallery)
-            return everything - weights**2 @ (self.queries * self.gallery)
-        return (weights[:, self.first] * weights[:, self.second]) @ self.count
+        """(block,) the weight of all impostor pairs for (block, identities) weights."""
+        everything = (weights @ self.queries) * (weights @ self.gallery)
+        return np.asarray(everything - weights**2 @ (self.queries * self.gallery))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ListedPairCounts(PairCounts):
+    """A list of pairs, the genuine ones included; they do not count.
+
+    Attributes:
+        first: (k,) int32, the identity of each pair's query.
+        second: (k,) int32, the identity of each pair's gallery item.
+    """
+
+    first: npt.NDArray[np.int32]
+    second: npt.NDArray[np.int32]
+
+    @functools.cached_property
+    def total(self) -> int:
+        """The number of impostor pairs."""
+        return int(np.count_nonzero(self.first != self.second))
+
+    @functools.cached_property
+    def _joined(self) -> tuple[Integers, Integers, Integers]:
+        """Each two identities once, and how many pairs join them."""
+        impostors = self.first != self.second
+        joined = self.first[impostors].astype(np.int64) << 32
+        joined |= self.second[impostors]
+        unique, counts = np.unique(joined, return_counts=True)
+        return unique >> 32, unique & 0xFFFFFFFF, counts
+
+    def weigh(self, weights: Floats) -> Floats:
+        """(block,) the weight of all impostor pairs for (block, identities) weights."""
+        from keras_bct.evaluation import kernels
+
+        total = np.zeros(len(weights))
+        kernels.weigh_pairs(np.ascontiguousarray(weights.T), *self._joined, total)
+        return total
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ScoreHistogram:
+    """Impostor scores on a grid.
+
+    Attributes:
+        edges: (buckets,) float64, ascending, the first one minus infinity.
+        above: (buckets,) int64, impostors from each edge up.
+    """
+
+    edges: Floats
+    above: Integers
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,6 +121,10 @@ class VerificationStatistics:
         tails: For each FAR the impostor scores that its threshold can come from.
         thresholds: For each FAR the score that an accepted pair exceeds, exact.
         pairs: How many impostor pairs join each two identities.
+        equal_error: The equal error rate, None where it was not asked for.
+        equal_error_tail: The impostor scores that it can come from.
+        histogram: The impostor scores on a grid, for the ROC.
+        to_distance: Turns a score into the user's distance.
     """
 
     identities: npt.NDArray[np.str_]
@@ -77,6 +132,10 @@ class VerificationStatistics:
     tails: Mapping[float, ImpostorTail]
     thresholds: Mapping[float, float]
     pairs: PairCounts
+    equal_error: float | None
+    equal_error_tail: ImpostorTail | None
+    histogram: ScoreHistogram
+    to_distance: Callable[[float], float]
 
     def value(self, rate: float) -> float:
         """The share of genuine pairs accepted at a FAR."""
@@ -87,7 +146,7 @@ class VerificationStatistics:
         return (self.genuine.scores > self.thresholds[rate]).astype(np.float64)
 
     def replicates(self, rate: float, draws: IdentityDraws) -> tuple[Floats, Floats]:
-        """(replicates,) the accepted share and the threshold, estimated anew in each."""
+        """(replicates,) shares accepted, and thresholds estimated anew in each."""
         share, threshold = share_replicates(
             self.tails[rate],
             self.genuine,
@@ -95,5 +154,75 @@ class VerificationStatistics:
             draws.blocks(len(self.identities)),
             self.pairs.weigh,
             draws.replicates,
+            Execution().threads,
         )
         return share[:, 0], threshold[:, 0]
+
+    def equal_error_replicates(self, draws: IdentityDraws) -> Floats:
+        """(replicates,) the equal error rate.
+
+        Raises:
+            ValueError: It was not asked for.
+        """
+        if self.equal_error_tail is None:
+            raise ValueError("`metrics` should name verification/EER. Received none.")
+        return equal_error_replicates(
+            self.equal_error_tail,
+            self.genuine,
+            draws.blocks(len(self.identities)),
+            self.pairs.weigh,
+            draws.replicates,
+            Execution().threads,
+        )
+
+    def roc(self) -> tuple[Floats, Floats, Floats]:
+        """The receiver operating characteristic, from strict to lenient.
+
+        At the edges of the histogram, and at every score of the tail that the
+        evaluation holds; the DET curve is FAR against 1 - TAR.
+
+        Returns:
+            Scores, FARs and TARs of accepting what is no lower than each score, all
+            (points,) float64.
+        """
+        total = self.pairs.total
+        scores = [self.histogram.edges]
+        far = [self.histogram.above / total]
+        whole = [tail for tail in self.tails.values() if tail.kept == 1]
+        if whole:
+            tail = max(whole, key=lambda tail: len(tail.scores))
+            last = np.append(tail.scores[1:] != tail.scores[:-1], True)
+            scores.append(tail.scores[last])
+            far.append((np.flatnonzero(last) + 1) / total)
+        all_scores, all_far = np.concatenate(scores), np.concatenate(far)
+        order = np.lexsort((all_far, -all_scores))
+        genuine = np.sort(self.genuine.scores)
+        refused = np.searchsorted(genuine, all_scores[order], side="left")
+        # Rounding at an edge may misplace a score by one bucket; a ROC never falls.
+        return (
+            all_scores[order],
+            np.maximum.accumulate(all_far[order]),
+            1 - refused / len(genuine),
+        )
+
+
+def equal_error_rate(far: Floats, frr: Floats) -> float:
+    """Where the shares of accepted impostors and refused genuine pairs meet.
+
+    Args:
+        far: (points,) float64, rising.
+        frr: (points,) float64, falling.
+
+    Returns:
+        The value where the straight line between two points crosses far = frr.
+
+    Example:
+        >>> equal_error_rate(np.array([0.0, 0.2]), np.array([0.3, 0.1]))
+        0.15
+    """
+    i = int(np.argmax(far >= frr))
+    if i == 0:
+        return float(far[0])
+    rise = far[i] - far[i - 1] + frr[i - 1] - frr[i]
+    part = (frr[i - 1] - far[i - 1]) / rise
+    return float(far[i - 1] + part * (far[i] - far[i - 1]))
