@@ -132,6 +132,7 @@ def build_index(
     fingerprints: dict[str, int],
     distance: str,
     first_components: int,
+    queries: Floats | None = None,
     target_recall: float = TARGET_RECALL,
 ) -> IndexManifest:
     """Builds an index of stored vectors into an empty folder.
@@ -145,6 +146,9 @@ def build_index(
         distance: `"cosine"` (unit rows and dot product), `"l2"` or
             `"inner_product"`.
         first_components: K, how many components are indexed.
+        queries: (m, d) raw embeddings to measure recall with, best those of real
+            queries; sampled rows by default, which are easier than queries that are
+            like no row.
         target_recall: More leaves are searched until recall@10 comes to this.
 
     Raises:
@@ -153,7 +157,10 @@ def build_index(
     if not len(rows):
         raise UsageError(f"The gallery {gallery!r} has no rows to index. Add some.")
     vectors = prepare(rows.embeddings, first_components, distance)
-    searcher, method, leaves, recall = _build(vectors, distance, target_recall)
+    if queries is not None:
+        queries = prepare(queries, first_components, distance)
+    trial = _Trial.of(vectors, queries, distance)
+    searcher, method, leaves, recall = _build(vectors, distance, trial, target_recall)
     (folder / "scann").mkdir(parents=True)
     searcher.serialize(str(folder / "scann"))
     _make_relative(folder / "scann" / "scann_assets.pbtxt")
@@ -207,62 +214,83 @@ def prepare(vectors: Floats, first_components: int, distance: str) -> Floats:
 
 
 def _build(
-    vectors: Floats, distance: str, target_recall: float
+    vectors: Floats, distance: str, trial: _Trial, target_recall: float
 ) -> tuple[Any, str, int, float]:
     scann = import_scann().scann_ops_pybind
     measure = "squared_l2" if distance == "l2" else "dot_product"
     builder = scann.builder(vectors, min(NEIGHBORS, len(vectors)), measure)
     if len(vectors) <= BRUTE_FORCE_ROWS:
         searcher = builder.score_brute_force().build()
-        return searcher, "brute_force", 0, _recall(searcher, vectors, distance, None)
+        return searcher, "brute_force", 0, trial.recall(searcher, None)
     leaves = int(math.sqrt(len(vectors)))
+    searched = max(1, leaves // 10)
     searcher = (
         builder.tree(
             num_leaves=leaves,
-            num_leaves_to_search=max(1, leaves // 10),
+            num_leaves_to_search=searched,
             training_sample_size=min(len(vectors), 250_000),
         )
         .score_ah(2, anisotropic_quantization_threshold=0.2)
         .reorder(100)
         .build()
     )
-    searched = max(1, leaves // 10)
     while True:
-        recall = _recall(searcher, vectors, distance, searched)
+        recall = trial.recall(searcher, searched)
         if recall >= target_recall or searched >= leaves:
             return searcher, "tree_ah", searched, recall
         searched = min(leaves, searched * 2)
 
 
-def _recall(searcher: Any, vectors: Floats, distance: str, leaves: int | None) -> float:
-    """Share of the ten true nearest that are found, by sampled rows as queries.
+@dataclass(frozen=True)
+class _Trial:
+    """Queries with their true nearest rows.
 
-    A row always finds itself, so it is left out on both sides.
+    Attributes:
+        queries: (m, K) as ScaNN gets them.
+        own: (m,) the row that each query is, which is left out; -1 for none.
+        true: (m, k) the nearest rows by exact search, in no order.
     """
-    k = min(NEIGHBORS, len(vectors) - 1)
-    if k == 0:
-        return 1.0
-    sample = np.random.default_rng(0).permutation(len(vectors))[:_SAMPLE]
-    found, _ = searcher.search_batched(
-        vectors[sample], final_num_neighbors=k + 1, leaves_to_search=leaves
-    )
-    hits = 0
-    for block in np.array_split(np.arange(len(sample)), max(1, len(sample) // 64)):
-        scores = _scores(vectors[sample[block]], vectors, distance)
-        scores[np.arange(len(block)), sample[block]] = -np.inf
-        true = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        for row, query in enumerate(block):
-            others = [i for i in found[query] if i != sample[query]][:k]
-            hits += len(set(others) & set(true[row].tolist()))
-    return hits / (k * len(sample))
 
+    queries: Floats
+    own: npt.NDArray[np.int64]
+    true: npt.NDArray[np.int64]
 
-def _scores(queries: Floats, vectors: Floats, distance: str) -> npt.NDArray[Any]:
-    products = queries @ vectors.T
-    if distance != "l2":
-        return products
-    squares: npt.NDArray[Any] = 2 * products - np.square(vectors).sum(1)
-    return squares
+    @classmethod
+    def of(cls, vectors: Floats, queries: Floats | None, distance: str) -> _Trial:
+        """Searches exactly, a few queries at a time."""
+        own = np.full(_SAMPLE, -1)
+        if queries is None:
+            own = np.random.default_rng(0).permutation(len(vectors))[:_SAMPLE]
+            queries = vectors[own]
+        queries = queries[:_SAMPLE]
+        own = own[: len(queries)]
+        k = min(NEIGHBORS, len(vectors) - (own[0] >= 0))
+        squares = np.square(vectors).sum(1)
+        true = np.empty((len(queries), k), np.int64)
+        for start in range(0, len(queries), 32):
+            rows = slice(start, start + 32)
+            scores = queries[rows] @ vectors.T
+            if distance == "l2":
+                scores = 2 * scores - squares
+            block = np.arange(len(scores))
+            leave_out = own[rows] >= 0
+            scores[block[leave_out], own[rows][leave_out]] = -np.inf
+            true[rows] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return cls(queries, own, true)
+
+    def recall(self, searcher: Any, leaves: int | None) -> float:
+        """Share of the true nearest that the searcher finds."""
+        k = self.true.shape[1]
+        if k == 0:
+            return 1.0
+        found, _ = searcher.search_batched(
+            self.queries, final_num_neighbors=k + 1, leaves_to_search=leaves
+        )
+        hits = 0
+        for rows, own, true in zip(found, self.own, self.true, strict=True):
+            others = [row for row in rows if row != own][:k]
+            hits += len(set(others) & set(true.tolist()))
+        return hits / self.true.size
 
 
 def _make_relative(assets: Path) -> None:

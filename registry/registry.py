@@ -50,6 +50,9 @@ from registry.storage import ArtifactRoot, sync_folder
 from registry.version import Version
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from keras_bct.data import ImageRecords
     from registry.gallery import Gallery
     from registry.index import Hit, IndexManifest
@@ -687,6 +690,7 @@ class Registry:
         *,
         distance: str = "cosine",
         first_components: int | None = None,
+        queries: npt.NDArray[np.float32] | None = None,
     ) -> SearchIndex:
         """Builds a search index of a gallery's stored vectors; embeds nothing.
 
@@ -695,6 +699,8 @@ class Registry:
             model: The model whose versions will search it.
             distance: `"cosine"`, `"l2"` or `"inner_product"`.
             first_components: K, how many components are compared; all by default.
+            queries: (m, d) embeddings of real queries to measure recall with;
+                sampled rows by default.
 
         Returns:
             The index; no alias serves it yet.
@@ -721,6 +727,7 @@ class Registry:
                 fingerprints=current.fingerprints,
                 distance=distance,
                 first_components=size,
+                queries=queries,
             )
             return self._add_index(model, building / "index", manifest)
         finally:

@@ -1,0 +1,173 @@
+"""Each command once as a user meets it; what it does is tested with the registry."""
+
+from pathlib import Path
+
+import pytest
+
+from registry import Registry
+
+
+@pytest.fixture
+def promoted(registry, make_model, protocol):
+    """Two versions; `production` stands at the first."""
+    registry.register("glyphs", make_model("a"))
+    registry.register("glyphs", make_model("b"), predecessor="glyphs/1")
+    registry.promote(
+        "glyphs/1", "production", require_compatible=True, protocol=protocol
+    )
+    return registry
+
+
+def test_init_makes_a_registry(run, tmp_path):
+    made = run("init", "--root", tmp_path / "new")
+    assert made.code == 0
+    assert "is ready (schema 0001)" in made.out
+    assert Registry(tmp_path / "new").versions() == []
+
+
+def test_register_prints_the_version_and_its_folder(run, make_model, root):
+    done = run("register", "glyphs", make_model("a"))
+    assert (done.code, done.out) == (
+        0,
+        f"glyphs/1 registered in {root}/glyphs/1\n",
+    )
+
+
+def test_register_takes_a_number(run, make_model):
+    assert run("register", "glyphs/5", make_model("a"), "--json").json["name"] == (
+        "glyphs/5"
+    )
+
+
+@pytest.mark.parametrize("name", ["../x", "", "galleries", "/etc", "a/../b/1"])
+def test_register_refuses_unfit_names(run, make_model, name, root):
+    before = sorted(path.name for path in Path(root).iterdir())
+    assert run("register", name, make_model("a")).code == 2
+    assert sorted(path.name for path in Path(root).iterdir()) == before
+
+
+def test_list_is_a_table(run, promoted):
+    lines = run("list").out.splitlines()
+    assert [line.split()[:5] for line in lines] == [
+        ["version", "alias", "size", "distance", "predecessor"],
+        ["glyphs/1", "production", "64", "cosine", "-"],
+        ["glyphs/2", "-", "64", "cosine", "glyphs/1"],
+    ]
+
+
+def test_list_is_json_for_programs(run, promoted):
+    first, second = run("list", "glyphs", "--json").json
+    assert (first["name"], first["aliases"]) == ("glyphs/1", ["production"])
+    assert (second["number"], second["predecessor"]) == (2, "glyphs/1")
+
+
+def test_show_tells_all_of_a_version(run, promoted, make_evidence):
+    promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1", difference=-0.7))
+    shown = run("show", "glyphs/2").out
+    assert promoted.version("glyphs/2").fingerprint in shown
+    assert "training.steps  2000" in " ".join(shown.split("\n")).replace("   ", "  ")
+    assert "glyphs/2 -> glyphs/1" in shown
+    assert "[-0.7039, -0.6961]" in shown
+
+
+def test_show_tells_the_history_of_an_alias(run, promoted):
+    promoted.promote("glyphs/2", "production", force=True, reason="a trial")
+    shown = run("show", "glyphs@production").out
+    assert "bootstrap" in shown
+    assert "a trial" in shown
+    history = run("show", "glyphs@production", "--json").json["history"]
+    assert [move["action"] for move in history] == ["bootstrap", "force"]
+
+
+def test_promote_refuses_with_exit_3_and_changes_nothing(run, promoted, protocol):
+    refused = run("promote", "glyphs/2", "--to", "production", "--require-compatible")
+    assert refused.code == 3
+    assert "there is no evidence" in refused.err
+    assert f"evaluate glyphs/2 --against glyphs/1 --protocol {protocol}" in refused.err
+    assert promoted.resolve("glyphs@production").name == "glyphs/1"
+
+
+def test_promote_refuses_in_json_too(run, promoted):
+    refused = run(
+        "promote", "glyphs/2", "--to", "production", "--require-compatible", "--json"
+    )
+    assert refused.code == 3
+    assert len(refused.json["error"]["reasons"]) == 1
+
+
+def test_promote_moves_what_passes(run, promoted, make_evidence):
+    promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    moved = run("promote", "glyphs/2", "--to", "production", "--require-compatible")
+    assert (moved.code, moved.out) == (
+        0,
+        "glyphs@production: glyphs/1 -> glyphs/2 (promote, move 2)\n",
+    )
+    again = run("promote", "glyphs/2", "--to", "production", "--require-compatible")
+    assert "already; nothing was changed" in again.out
+
+
+def test_promote_takes_terms(run, promoted, make_evidence):
+    promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    argv = ["promote", "glyphs/2", "--to", "production", "--require-compatible"]
+    assert run(*argv, "--min-gain", "0.2").code == 3
+    assert run(*argv, "--confidence", "95").code == 2
+    assert run(*argv, "--confidence", "0.99").code == 0
+
+
+def test_promote_without_terms_is_wrong_usage(run, promoted):
+    assert run("promote", "glyphs/2", "--to", "production").code == 2
+
+
+def test_promote_of_a_tampered_version_exits_4(run, promoted, make_evidence, root):
+    promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    Path(root, "glyphs/2/saved_model.pb").write_bytes(b"other")
+    refused = run("promote", "glyphs/2", "--to", "production", "--require-compatible")
+    assert refused.code == 4
+    assert "saved_model.pb" in refused.err
+
+
+def test_rollback_says_what_it_undid(run, promoted):
+    promoted.promote("glyphs/2", "production", force=True, reason="a trial")
+    assert run("rollback", "glyphs@production").out == (
+        "glyphs@production: glyphs/2 -> glyphs/1 (undoes move 2)\n"
+    )
+
+
+def test_lineage_is_a_tree_or_json(run, promoted):
+    assert "└─ glyphs/2" in run("lineage", "glyphs").out
+    nodes = run("lineage", "glyphs", "--json").json["nodes"]
+    assert [node["version"]["name"] for node in nodes] == ["glyphs/1", "glyphs/2"]
+    assert nodes[0]["aliases"] == ["production"]
+
+
+def test_verify_names_bad_files_and_exits_4(run, promoted, root):
+    assert run("verify").code == 0
+    Path(root, "glyphs/2/variables/variables.data").unlink()
+    found = run("verify")
+    assert found.code == 4
+    assert found.out == "glyphs/1: ok\nglyphs/2: variables/variables.data: missing\n"
+
+
+def test_serving_config_lists_what_is_promoted(run, promoted):
+    assert "versions: 1" in run("serving-config").out
+
+
+def test_search_without_index_says_so(run, promoted, tmp_path):
+    (tmp_path / "query.png").write_bytes(b"png")
+    refused = run("search", "glyphs@production", "--image", tmp_path / "query.png")
+    assert refused.code == 2
+    assert "serves no index" in refused.err
+
+
+def test_search_of_a_picture_that_is_not_there_says_so(run, promoted):
+    refused = run("search", "glyphs@production", "--image", "/nowhere/query.png")
+    assert refused.code == 2
+    assert "/nowhere/query.png" in refused.err
+
+
+def test_progress_never_reaches_standard_output(
+    spawn, root, registry, make_model, monkeypatch
+):
+    done = spawn("--root", root, "register", "glyphs", make_model("a"), "--json")
+    assert done.out.lstrip().startswith("{")
+    assert done.err == ""

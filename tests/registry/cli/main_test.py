@@ -1,0 +1,158 @@
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+from registry.cli.main import COMMANDS, build_parser
+
+
+def test_there_are_the_commands_of_the_manual():
+    assert {command.name for command in COMMANDS} >= {
+        "init",
+        "register",
+        "list",
+        "show",
+        "evaluate",
+        "promote",
+        "rollback",
+        "lineage",
+        "verify",
+        "search",
+        "serving-config",
+    }
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_each_help_shows_an_example_that_parses(run, command):
+    shown = run(command.name, "--help")
+    assert shown.code == 0
+    example = re.search(r"example:\n  (registry .*)", shown.out).group(1)
+    words = re.sub(r"'[^']*'", "text", example).split(" > ")[0].split()
+    assert build_parser().parse_args(words[1:]).command is command
+
+
+def test_wrong_usage_exits_2(spawn):
+    assert spawn("promote").code == 2
+    assert spawn("no-such-command").code == 2
+    assert spawn().code == 2
+
+
+def test_without_a_root_it_asks_for_one(spawn):
+    asked = spawn("list", REGISTRY_ROOT="")
+    assert asked.code == 2
+    assert "REGISTRY_ROOT" in asked.err
+
+
+def test_the_root_may_stand_in_the_environment(spawn, root):
+    assert spawn("list", REGISTRY_ROOT=root).code == 0
+
+
+def test_the_root_may_stand_before_or_after_the_command(spawn, root):
+    assert spawn("--root", root, "list", REGISTRY_ROOT="/nowhere").code == 0
+    assert spawn("list", "--root", root, REGISTRY_ROOT="/nowhere").code == 0
+
+
+def test_a_folder_without_registry_exits_2(spawn, tmp_path):
+    refused = spawn("--root", tmp_path, "list")
+    assert refused.code == 2
+    assert "registry init" in refused.err
+
+
+def test_errors_are_json_where_a_program_reads(run):
+    refused = run("show", "glyphs/1", "--json")
+    assert refused.code == 2
+    assert refused.json["error"]["kind"] == "NotFoundError"
+    assert refused.json["error"]["exit_code"] == 2
+
+
+HEAVY = ("tensorflow", "keras", "numpy", "pyarrow", "scann", "alembic", "yaml", "tqdm")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["list"],
+        ["list", "--json"],
+        ["show", "glyphs/1"],
+        ["show", "glyphs@production"],
+        ["lineage", "glyphs"],
+        ["serving-config"],
+        ["rollback", "glyphs@production"],
+    ],
+    ids=" ".join,
+)
+def test_metadata_commands_import_nothing_heavy(
+    registry, make_model, environment, argv
+):
+    registry.register("glyphs", make_model("a"))
+    registry.promote("glyphs/1", "production", require_compatible=True)
+    script = (
+        "import sys\n"
+        "from registry.cli.main import build_parser, main\n"
+        "main(build_parser().parse_args(sys.argv[1:]))\n"
+        f"print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--root", registry.root.url, *argv],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_registering_and_promoting_import_no_tensorflow(
+    registry, make_model, make_evidence, protocol, environment
+):
+    registry.register("glyphs", make_model("a"))
+    registry.promote(
+        "glyphs/1", "production", require_compatible=True, protocol=protocol
+    )
+    registry.register("glyphs", make_model("b"))
+    registry.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    script = (
+        "import sys\n"
+        "from registry import Registry\n"
+        "registry = Registry(sys.argv[1])\n"
+        "registry.register('glyphs', sys.argv[2])\n"
+        "registry.promote('glyphs/2', 'production', require_compatible=True)\n"
+        "registry.verify()\n"
+        "assert 'tensorflow' not in sys.modules and 'keras' not in sys.modules\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, registry.root.url, str(make_model("c"))],
+        env=environment,
+        check=True,
+    )
+    assert registry.resolve("glyphs@production").name == "glyphs/2"
+
+
+def test_list_answers_within_three_bare_imports_of_sqlalchemy(
+    registry, make_model, environment
+):
+    """Alternating runs, so that a busy machine slows both; the quickest of each."""
+    for name in "abc":
+        registry.register("glyphs", make_model(name))
+    commands = {
+        "bare": ["-c", "import sqlalchemy"],
+        "list": ["-m", "registry", "--root", registry.root.url, "list"],
+    }
+    seconds = {name: [] for name in commands}
+    for _ in range(7):
+        for name, argv in commands.items():
+            start = time.perf_counter()
+            subprocess.run(
+                [sys.executable, *argv],
+                env=environment,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            seconds[name].append(time.perf_counter() - start)
+    ratio = min(seconds["list"]) / min(seconds["bare"])
+    print(f"list: {ratio:.2f} of a bare import; ", end="")
+    print({name: f"{statistics.median(s):.2f} s" for name, s in seconds.items()})
+    assert ratio < 3

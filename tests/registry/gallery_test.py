@@ -1,0 +1,228 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from registry.errors import (
+    IntegrityError,
+    InvalidGalleryError,
+    NotFoundError,
+    RegistryError,
+    UsageError,
+)
+from registry.gallery import Gallery
+
+OLD, NEW = "a" * 64, "b" * 64
+ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+@pytest.fixture
+def gallery(tmp_path):
+    """Four rows of `OLD`, three components."""
+    empty = Gallery.create(tmp_path / "kanji", 3)
+    return empty.append(["i", "j", "k", "l"], ROWS, OLD, labels=["x", "x", "y", None])
+
+
+def test_rows_come_back_as_they_were(gallery):
+    rows = Gallery.open(gallery.folder).read()
+    assert rows.column("id") == ["i", "j", "k", "l"]
+    assert rows.column("label") == ["x", "x", "y", None]
+    assert rows.column("camera") == [None] * 4
+    assert rows.column("fingerprint") == [OLD] * 4
+    np.testing.assert_array_equal(rows.embeddings, ROWS)
+
+
+def test_any_arrow_reader_opens_a_segment(gallery):
+    with pa.memory_map(str(gallery.folder / gallery.segments[0].file)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    assert table.column_names == ["id", "label", "camera", "fingerprint", "embedding"]
+    assert table.column("embedding").type == pa.list_(pa.float32(), 3)
+    assert table.column("embedding").to_pylist()[1] == [3.0, 4.0, 5.0]
+
+
+def test_embeddings_are_mapped_not_copied(gallery):
+    before = pa.total_allocated_bytes()
+    rows = gallery.read()
+    embeddings = rows.embeddings
+    assert pa.total_allocated_bytes() == before
+    assert not embeddings.flags.owndata
+
+
+def test_rows_of_a_second_version_come_after_the_first(gallery):
+    after = gallery.append(["m"], ROWS[:1] + 1, NEW)
+    assert after.fingerprints == {OLD: 4, NEW: 1}
+    assert after.read().column("id") == ["i", "j", "k", "l", "m"]
+    assert after.read(NEW).column("id") == ["m"]
+    assert after.read(OLD).embeddings.shape == (4, 3)
+    assert len(after.read("c" * 64)) == 0
+
+
+def test_generations_count_up_and_earlier_ones_stay(gallery):
+    after = gallery.append(["m"], ROWS[:1], NEW)
+    assert (gallery.generation, after.generation) == (1, 2)
+    assert after.at(1).read().column("id") == ["i", "j", "k", "l"]
+    assert after.at(0).rows == 0
+    with pytest.raises(NotFoundError, match="generation 2"):
+        after.at(3)
+
+
+def test_the_digest_of_old_rows_ignores_new_ones(gallery):
+    digest = gallery.digest(OLD)
+    assert gallery.append(["m"], ROWS[:1], NEW).digest(OLD) == digest
+    assert gallery.append(["n"], ROWS[:1], OLD).digest(OLD) != digest
+
+
+def test_ids_that_are_held_are_known(gallery):
+    after = gallery.append(["m"], ROWS[:1], NEW)
+    assert after.ids_held(["j", "m", "z"]) == {"j", "m"}
+
+
+BAD = {
+    "NaN": (["m"], [[0.0, np.nan, 0.0]], "finite.*'m'"),
+    "infinity": (["m"], [[0.0, np.inf, 0.0]], "finite"),
+    "a number too large for float32": (["m"], [[0.0, 1e300, 0.0]], "finite"),
+    "another width": (["m"], [[0.0, 1.0]], "have 3 components. Received: 2"),
+    "one dimension": (["m"], [0.0, 1.0, 2.0], "shape"),
+    "whole numbers": (["m"], [[0, 1, 2]], "floating"),
+    "no rows": ([], np.empty((0, 3)), "at least one row"),
+    "too few ids": (["m"], ROWS[:2], "each of the 2 rows"),
+    "an id twice": (["m", "m"], ROWS[:2], "'m' 2 times"),
+    "an empty id": ([""], ROWS[:1], "empty"),
+    "an id that is held": (["m", "k"], ROWS[:2], r"such as \['k'\]"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_rows_are_refused_before_anything_changes(gallery, case):
+    ids, embeddings, message = BAD[case]
+    before = sorted(os.listdir(gallery.folder))
+    with pytest.raises(InvalidGalleryError, match=message):
+        gallery.append(ids, np.array(embeddings), NEW)
+    assert Gallery.open(gallery.folder) == gallery
+    assert sorted(os.listdir(gallery.folder)) == before
+
+
+def test_a_fingerprint_is_not_a_version_name(gallery):
+    with pytest.raises(UsageError, match="64 hexadecimal"):
+        gallery.append(["m"], ROWS[:1], "glyphs/1")
+
+
+def test_rows_without_label_cannot_be_measured(gallery):
+    with pytest.raises(UsageError, match="1 rows of the gallery have no label"):
+        gallery.read().embedding_set()
+
+
+def test_labelled_rows_are_a_side_of_a_protocol(gallery):
+    after = gallery.append(["m", "n"], ROWS[:2], NEW, labels=["x", "y"])
+    side = after.read(NEW).embedding_set()
+    assert list(side.ids) == ["m", "n"]
+    assert list(side.labels) == ["x", "y"]
+    assert side.cameras is None
+
+
+def test_no_gallery_is_said_so(tmp_path):
+    with pytest.raises(NotFoundError, match="no gallery"):
+        Gallery.open(tmp_path)
+
+
+def test_a_second_gallery_in_one_folder_is_refused(gallery):
+    with pytest.raises(UsageError, match="already"):
+        Gallery.create(gallery.folder, 3)
+
+
+def test_a_newer_format_is_refused(gallery):
+    path = gallery.folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 2}))
+    with pytest.raises(RegistryError, match="Upgrade"):
+        Gallery.open(gallery.folder)
+
+
+def test_a_segment_that_was_cut_short_is_not_mapped(gallery):
+    path = gallery.folder / gallery.segments[0].file
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(IntegrityError, match=r"segment-000001\.arrow"):
+        Gallery.open(gallery.folder)
+
+
+def test_a_changed_byte_is_found(gallery):
+    path = gallery.folder / gallery.segments[0].file
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert gallery.verify() == ["segment-000001.arrow: content changed"]
+
+
+def test_a_manifest_that_was_cut_short_is_said_so(gallery):
+    path = gallery.folder / "manifest.json"
+    path.write_text(path.read_text()[:40])
+    with pytest.raises(IntegrityError, match=r"manifest\.json"):
+        Gallery.open(gallery.folder)
+
+
+@pytest.mark.parametrize("instant", ["in the segment", "before the manifest"])
+def test_a_killed_append_is_invisible_and_cleared(gallery, environment, instant):
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        import numpy as np
+        from registry import gallery
+
+        def die(*_):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        if sys.argv[2] == "before the manifest":
+            gallery.Gallery._commit = die
+        else:
+            gallery.os.fsync = die
+        gallery.Gallery.open(sys.argv[1]).append(["m"], np.ones((1, 3)), "b" * 64)
+        """
+    )
+    died = subprocess.run(
+        [sys.executable, "-c", script, str(gallery.folder), instant], env=environment
+    )
+    assert died.returncode == -signal.SIGKILL
+    assert (gallery.folder / "segment-000002.arrow").exists()
+    assert Gallery.open(gallery.folder) == gallery
+    after = gallery.append(["n"], ROWS[:1], NEW)
+    assert after.read().column("id") == ["i", "j", "k", "l", "n"]
+    assert after.verify() == []
+
+
+def test_a_full_disk_changes_nothing(gallery, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(RegistryError, match=r"No space left.*Nothing was appended"):
+            gallery.append(["m"], ROWS[:1], NEW)
+    assert Gallery.open(gallery.folder) == gallery
+    assert len(list(gallery.folder.glob("segment-*"))) == 1
+
+
+def test_two_writers_lose_no_row(gallery, environment):
+    script = (
+        "import sys, numpy as np\n"
+        "from registry.gallery import Gallery\n"
+        "gallery = Gallery.open(sys.argv[1])\n"
+        "for n in range(20):\n"
+        "    gallery.append([f'{sys.argv[2]}{n}'], np.ones((1, 3)), 'b' * 64)\n"
+    )
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(gallery.folder), name], env=environment
+        )
+        for name in ("p", "q")
+    ]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    after = Gallery.open(gallery.folder)
+    expected = {"i", "j", "k", "l"} | {f"{p}{n}" for p in "pq" for n in range(20)}
+    assert set(after.read().column("id")) == expected
+    assert after.rows == 44
+    assert after.verify() == []

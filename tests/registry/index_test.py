@@ -1,0 +1,228 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from registry.errors import IntegrityError, UsageError
+from registry.gallery import Gallery
+from registry.index import Searcher, build_index, verify_index
+
+OLD = "a" * 64
+
+
+def clustered(rows, size=16, seed=0):
+    centres = np.random.default_rng(99).normal(size=(200, size))
+    rng = np.random.default_rng(seed)
+    vectors = centres[rng.integers(0, 200, rows)] + 0.5 * rng.normal(size=(rows, size))
+    return vectors.astype(np.float32)
+
+
+def index_of(folder, vectors, distance="cosine", first_components=None):
+    gallery = Gallery.create(folder / "gallery", vectors.shape[1]).append(
+        [f"row-{n}" for n in range(len(vectors))],
+        vectors,
+        OLD,
+        labels=[f"class-{n}" for n in range(len(vectors))],
+    )
+    manifest = build_index(
+        folder / "index",
+        gallery.read(),
+        gallery="kanji",
+        generation=gallery.generation,
+        fingerprints=gallery.fingerprints,
+        distance=distance,
+        first_components=first_components or vectors.shape[1],
+    )
+    return folder / "index", manifest
+
+
+def nearest(queries, vectors, distance, k):
+    """Exact search, in float64."""
+    queries, vectors = queries.astype(np.float64), vectors.astype(np.float64)
+    if distance == "cosine":
+        queries = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    scores = queries @ vectors.T
+    if distance == "l2":
+        scores = -((queries[:, None] - vectors[None]) ** 2).sum(-1)
+    return [[f"row-{n}" for n in np.argsort(-row)[:k]] for row in scores]
+
+
+@pytest.mark.parametrize("distance", ["cosine", "l2", "inner_product"])
+def test_a_small_index_is_exact(tmp_path, distance):
+    vectors, queries = clustered(300), clustered(20, seed=1)
+    folder, manifest = index_of(tmp_path, vectors, distance)
+    found = Searcher(folder).search(queries, k=5)
+    assert [[hit.id for hit in hits] for hits in found] == nearest(
+        queries, vectors, distance, 5
+    )
+    assert manifest.method == "brute_force"
+    assert manifest.recall_at_10 == 1
+
+
+def test_a_large_index_finds_nearly_all(tmp_path):
+    vectors, queries = clustered(6000), clustered(100, seed=1)
+    folder, manifest = index_of(tmp_path, vectors)
+    found = Searcher(folder).search(queries, k=10)
+    true = nearest(queries, vectors, "cosine", 10)
+    recall = np.mean(
+        [
+            len({hit.id for hit in hits} & set(ids)) / 10
+            for hits, ids in zip(found, true, strict=True)
+        ]
+    )
+    assert manifest.method == "tree_ah"
+    assert manifest.recall_at_10 >= 0.95
+    assert recall >= 0.9
+
+
+def test_recall_is_measured_with_the_queries_that_are_given(tmp_path):
+    vectors = clustered(6000)
+    gallery = Gallery.create(tmp_path / "gallery", 16).append(
+        [f"row-{n}" for n in range(6000)], vectors, OLD
+    )
+    unlike_any_row = np.random.default_rng(1).normal(size=(200, 16))
+    terms = {
+        "gallery": "kanji",
+        "generation": 1,
+        "fingerprints": {OLD: 6000},
+        "distance": "cosine",
+        "first_components": 16,
+    }
+    easy = build_index(tmp_path / "easy", gallery.read(), **terms)
+    hard = build_index(
+        tmp_path / "hard",
+        gallery.read(),
+        queries=unlike_any_row.astype(np.float32),
+        **terms,
+    )
+    assert hard.leaves_to_search > easy.leaves_to_search
+    assert hard.recall_at_10 >= 0.95
+
+
+def test_scores_are_those_of_the_distance(tmp_path):
+    vectors = np.array([[3.0, 4.0], [0.0, 2.0]], np.float32)
+    query = np.array([[0.0, 1.0]], np.float32)
+    expected = {
+        "cosine": {"row-0": 0.8, "row-1": 1.0},
+        "inner_product": {"row-0": 4.0, "row-1": 2.0},
+        "l2": {"row-0": 18.0, "row-1": 1.0},
+    }
+    for distance, scores in expected.items():
+        (tmp_path / distance).mkdir()
+        folder, _ = index_of(tmp_path / distance, vectors, distance)
+        (hits,) = Searcher(folder).search(query, k=2)
+        assert {hit.id: hit.score for hit in hits} == pytest.approx(scores, abs=1e-5)
+
+
+def test_a_hit_tells_what_the_gallery_knows(tmp_path):
+    folder, _ = index_of(tmp_path, clustered(5))
+    hit = Searcher(folder).search(clustered(5)[2:3], k=1)[0][0]
+    assert (hit.id, hit.label, hit.camera, hit.fingerprint) == (
+        "row-2",
+        "class-2",
+        None,
+        OLD,
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_fewer_rows_than_asked_for(tmp_path, rows):
+    folder, manifest = index_of(tmp_path, clustered(rows))
+    assert manifest.rows == rows
+    assert len(Searcher(folder).search(clustered(2, seed=1), k=10)[1]) == rows
+
+
+def test_only_the_first_components_count(tmp_path):
+    vectors = clustered(50)
+    folder, _ = index_of(tmp_path, vectors, first_components=8)
+    noisy = vectors[:5].copy()
+    noisy[:, 8:] = 1e6
+    found = Searcher(folder).search(noisy, k=1)
+    assert [hits[0].id for hits in found] == [f"row-{n}" for n in range(5)]
+
+
+def test_a_vector_of_zeros_is_no_error(tmp_path):
+    vectors = clustered(20)
+    vectors[3] = 0
+    folder, _ = index_of(tmp_path, vectors)
+    assert Searcher(folder).search(vectors[:1], k=1)[0][0].id == "row-0"
+
+
+@pytest.mark.parametrize("rows", [30, 5000])
+def test_an_index_can_be_moved(tmp_path, rows):
+    vectors = clustered(rows)
+    folder, _ = index_of(tmp_path, vectors)
+    before = Searcher(folder).search(vectors[:3], k=3)
+    moved = shutil.move(folder, tmp_path / "elsewhere with spaces")
+    assert Searcher(tmp_path / moved).search(vectors[:3], k=3) == before
+
+
+def test_no_rows_make_no_index(tmp_path):
+    gallery = Gallery.create(tmp_path / "gallery", 4)
+    with pytest.raises(UsageError, match="no rows"):
+        build_index(
+            tmp_path / "index",
+            gallery.read(),
+            gallery="kanji",
+            generation=0,
+            fingerprints={},
+            distance="cosine",
+            first_components=4,
+        )
+
+
+@pytest.mark.parametrize(
+    ("queries", "k"),
+    [(np.ones((1, 7)), 1), (np.ones(16), 1), (np.ones((1, 16)), 0)],
+)
+def test_queries_that_do_not_fit_are_refused(tmp_path, queries, k):
+    folder, _ = index_of(tmp_path, clustered(5))
+    with pytest.raises(UsageError):
+        Searcher(folder).search(queries, k=k)
+
+
+def remove_rows(folder):
+    (folder / "rows.arrow").unlink()
+
+
+def change_a_vector(folder):
+    path = next((folder / "scann").glob("*dataset*.npy"))
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def point_elsewhere(folder):
+    path = folder / "scann" / "scann_assets.pbtxt"
+    path.write_text(path.read_text().replace('path: "', 'path: "/nowhere/'))
+
+
+def add_a_pickle(folder):
+    (folder / "scann" / "scann_docids.pkl").write_bytes(b"cos\nsystem\n")
+
+
+def cut_the_manifest(folder):
+    path = folder / "manifest.json"
+    path.write_text(path.read_text()[:50])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [remove_rows, change_a_vector, point_elsewhere, add_a_pickle, cut_the_manifest],
+)
+def test_a_damaged_index_is_not_handed_to_scann(tmp_path, damage):
+    folder, _ = index_of(tmp_path, clustered(30))
+    damage(folder)
+    with pytest.raises(IntegrityError) as damaged:
+        Searcher(folder)
+    assert len(damaged.value.files) == 1
+
+
+def test_another_manifest_than_the_registry_knows_is_found(tmp_path):
+    folder, _ = index_of(tmp_path, clustered(30))
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "distance": "l2"}))
+    assert verify_index(folder) == []
+    assert verify_index(folder, "0" * 64) == ["manifest.json: content changed"]
