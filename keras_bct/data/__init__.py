@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from keras_bct.data import glyphs
     from keras_bct.data.augmentation import Augmentation
+    from keras_bct.data.decoding import decode_pictures
     from keras_bct.data.glyphs import Glyphs
     from keras_bct.data.records import ImageRecords, read_records, write_records
-    from keras_bct.data.training_dataset import decode_pictures, training_dataset
+    from keras_bct.data.training_batches import training_dataset
 
 __all__ = [
     "Augmentation",
@@ -29,9 +30,9 @@ _MODULES = {
     "Augmentation": "augmentation",
     "Glyphs": "glyphs",
     "ImageRecords": "records",
-    "decode_pictures": "training_dataset",
+    "decode_pictures": "decoding",
     "read_records": "records",
-    "training_dataset": "training_dataset",
+    "training_dataset": "training_batches",
     "write_records": "records",
 }
 
@@ -42,10 +43,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.glyphs")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    # The function outlives its module of the same name in this namespace.
-    globals()[name] = value
-    return value
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,117 @@
+import gzip
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_bct.data import ImageRecords, read_records, write_records
+
+
+def records(prefix="", cameras=True):
+    return ImageRecords(
+        ids=np.array([f"{prefix}1", f"{prefix}2"]),
+        images=[b"first", b"second"],
+        labels=np.array(["亜", "腕"]),
+        cameras=np.array(["brush", "pen"]) if cameras else None,
+    )
+
+
+def write_features(path, *rows):
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for row in rows:
+            features = {
+                name: tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+                if isinstance(value, bytes)
+                else tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+                for name, value in row.items()
+            }
+            example = tf.train.Example(features=tf.train.Features(feature=features))
+            writer.write(example.SerializeToString())
+
+
+def test_written_records_are_read_as_they_were(tmp_path):
+    write_records(tmp_path / "a.tfrecord", records())
+    read = read_records(tmp_path / "a.tfrecord")
+    assert read.ids.tolist() == ["1", "2"]
+    assert read.images == [b"first", b"second"]
+    assert read.labels.tolist() == ["亜", "腕"]
+    assert read.cameras.tolist() == ["brush", "pen"]
+
+
+def test_records_without_cameras_stay_without(tmp_path):
+    write_records(tmp_path / "a.tfrecord", records(cameras=False))
+    assert read_records(tmp_path / "a.tfrecord").cameras is None
+
+
+def test_gzip_shards_are_recognised(tmp_path):
+    write_records(tmp_path / "a.gz", records(), compression="GZIP")
+    assert gzip.open(tmp_path / "a.gz").read(1)
+    assert len(read_records(tmp_path / "a.gz")) == 2
+    assert len(read_records(tmp_path / "a.gz", compression="GZIP")) == 2
+
+
+def test_several_patterns_are_read_in_the_order_of_the_names(tmp_path):
+    write_records(tmp_path / "b.tfrecord", records("b"))
+    write_records(tmp_path / "a-1.tfrecord", records("a1-"))
+    write_records(tmp_path / "a-0.tfrecord", records("a0-"), compression="GZIP")
+    read = read_records([str(tmp_path / "b.tfrecord"), str(tmp_path / "a-*")])
+    assert read.ids.tolist() == ["a0-1", "a0-2", "a1-1", "a1-2", "b1", "b2"]
+
+
+def test_features_may_have_other_names(tmp_path):
+    row = {"name": b"x", "picture": b"...", "char": b"y", "typeface": b"z"}
+    write_features(tmp_path / "a", row)
+    read = read_records(
+        tmp_path / "a", id="name", image="picture", label="char", camera="typeface"
+    )
+    assert (read.ids[0], read.labels[0], read.cameras[0]) == ("x", "y", "z")
+
+
+def test_pattern_that_matches_nothing_is_named(tmp_path):
+    write_records(tmp_path / "a.tfrecord", records())
+    with pytest.raises(FileNotFoundError, match=r"b-\*.*matches nothing"):
+        read_records([str(tmp_path / "a*"), str(tmp_path / "b-*")])
+
+
+def test_files_without_records_are_refused(tmp_path):
+    write_features(tmp_path / "empty")
+    with pytest.raises(ValueError, match="at least one picture"):
+        read_records(tmp_path / "empty")
+
+
+def test_missing_feature_is_named_with_file_and_record(tmp_path):
+    complete = {"id": b"x", "image": b"...", "label": b"y"}
+    write_features(tmp_path / "a", complete, {"id": b"z", "image": b"..."})
+    with pytest.raises(ValueError, match=r"/a should have the feature `label`.*1"):
+        read_records(tmp_path / "a")
+
+
+def test_camera_in_some_records_only_is_refused(tmp_path):
+    write_records(tmp_path / "a", records())
+    write_records(tmp_path / "b", records("b", cameras=False))
+    with pytest.raises(ValueError, match=r"`camera`.*2 without it.*'b1'"):
+        read_records([tmp_path / "a", tmp_path / "b"])
+
+
+def test_numbered_labels_are_refused(tmp_path):
+    write_features(tmp_path / "a", {"id": b"x", "image": b"...", "label": 7})
+    with pytest.raises(ValueError, match="one byte string each"):
+        read_records(tmp_path / "a")
+
+
+def test_file_of_another_format_is_refused(tmp_path):
+    (tmp_path / "a").write_bytes(b"not a TFRecord file, but long enough to be one")
+    with pytest.raises(ValueError, match=r"tf\.train\.Example"):
+        read_records(tmp_path / "a")
+
+
+def test_one_id_for_two_pictures_is_refused(tmp_path):
+    write_records(tmp_path / "a", records())
+    write_records(tmp_path / "b", records())
+    with pytest.raises(ValueError, match=r"`ids`.*'1', '2'"):
+        read_records([tmp_path / "a", tmp_path / "b"])
+
+
+def test_columns_of_unequal_length_are_refused():
+    with pytest.raises(ValueError, match="equally long"):
+        ImageRecords(np.array(["1"]), [], np.array(["a"]))

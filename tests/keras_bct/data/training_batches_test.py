@@ -1,0 +1,153 @@
+import io
+import itertools
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from keras_bct.data import (
+    Augmentation,
+    ImageRecords,
+    training_dataset,
+    write_records,
+)
+
+LABELS = ["ka", "ki", "ku", "ka", "ki", "ku", "ka"]
+NAMES = ("ka", "ki", "ko", "ku")
+# Pictures of one colour stay so, and keep their number when it is rounded.
+CHANGES = Augmentation(contrast=0, brightness=0.001)
+
+
+def png(value):
+    stream = io.BytesIO()
+    Image.fromarray(np.full((4, 4), value, np.uint8)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def write(path, labels, first=0, **changes):
+    """Writes pictures whose pixels all have the picture's number."""
+    numbers = range(first, first + len(labels))
+    columns = {
+        "ids": np.array([f"id-{n}" for n in numbers]),
+        "images": [png(n) for n in numbers],
+        "labels": np.array(labels),
+    }
+    write_records(path, ImageRecords(**{**columns, **changes}))
+    return path
+
+
+@pytest.fixture
+def seven(tmp_path):
+    return write(tmp_path / "seven.tfrecord", LABELS)
+
+
+def batches(file, count, **arguments):
+    defaults = {
+        "class_names": NAMES,
+        "image_shape": (4, 4, 1),
+        "batch_size": 3,
+        "seed": 0,
+        "augmentation": None,
+    }
+    dataset = training_dataset(file, **{**defaults, **arguments})
+    return list(itertools.islice(dataset.as_numpy_iterator(), count))
+
+
+def numbers(taken):
+    return [round(picture[0, 0, 0]) for images, _ in taken for picture in images]
+
+
+def test_batches_are_full_and_never_end(seven):
+    taken = batches(seven, 20)
+    assert all(images.shape == (3, 4, 4, 1) for images, _ in taken)
+    assert all(images.dtype == np.float32 for images, _ in taken)
+    assert all(labels["new"].dtype == np.int32 for _, labels in taken)
+
+
+def test_every_epoch_has_every_picture_once_in_its_own_order(seven):
+    order = numbers(batches(seven, 14))
+    epochs = [tuple(order[start : start + 7]) for start in range(0, 42, 7)]
+    assert all(sorted(epoch) == list(range(7)) for epoch in epochs)
+    assert len(set(epochs)) > 1
+
+
+def test_labels_are_the_rows_of_the_classifiers_by_name(seven):
+    old_names = ("ku", "ka")
+    for images, labels in batches(seven, 5, old_class_names=old_names):
+        for picture, new, old in zip(images, labels["new"], labels["old"], strict=True):
+            label = LABELS[int(picture[0, 0, 0])]
+            assert NAMES[new] == label
+            assert old == {"ku": 0, "ka": 1, "ki": -1}[label]
+
+
+def test_without_predecessor_there_is_no_old_label(seven):
+    ((_, labels),) = batches(seven, 1)
+    assert set(labels) == {"new"}
+
+
+def test_same_seed_gives_the_same_batches(seven):
+    one, again, other = (
+        batches(seven, 4, seed=seed, augmentation=CHANGES) for seed in (5, 5, 6)
+    )
+    for (a, _), (b, _) in zip(one, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert numbers(one) != numbers(other)
+
+
+def test_same_dataset_iterated_again_begins_again(seven):
+    dataset = training_dataset(
+        seven, class_names=NAMES, image_shape=(4, 4, 1), batch_size=3, seed=0
+    )
+    first, again = next(iter(dataset)), next(iter(dataset))
+    np.testing.assert_array_equal(first[0], again[0])
+
+
+def test_training_resumes_where_it_stopped(seven):
+    whole = batches(seven, 6, augmentation=CHANGES)
+    resumed = batches(seven, 2, augmentation=CHANGES, first_step=4)
+    for (a, _), (b, _) in zip(whole[4:], resumed, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_every_epoch_is_augmented_anew(seven):
+    pictures = [
+        picture.tobytes()
+        for images, _ in batches(seven, 7, augmentation=CHANGES)
+        for picture in images
+    ]
+    assert len(set(pictures)) == 21
+
+
+def test_several_files_are_one_training_set(tmp_path):
+    files = [
+        write(tmp_path / "a.tfrecord", LABELS[:3]),
+        write(tmp_path / "b.tfrecord", LABELS[3:6], first=3),
+    ]
+    assert sorted(numbers(batches(files, 2))) == list(range(6))
+
+
+def test_one_class_is_refused(tmp_path):
+    file = write(tmp_path / "one", ["ka", "ka"])
+    with pytest.raises(ValueError, match=r"at least two classes.*'ka'"):
+        batches(file, 1)
+
+
+def test_label_outside_the_head_is_refused_with_its_picture(seven):
+    with pytest.raises(ValueError, match="'ku' of the picture 'id-2'"):
+        batches(seven, 1, class_names=("ka", "ki"))
+
+
+def test_unreadable_picture_is_named_by_id(tmp_path):
+    file = write(tmp_path / "bad", ["ka", "ki"], images=[png(0), b"junk"])
+    with pytest.raises(ValueError, match="id-1"):
+        batches(file, 1)
+
+
+def test_class_named_twice_is_refused(seven):
+    with pytest.raises(ValueError, match=r"`old_class_names`.*'ka'"):
+        batches(seven, 1, old_class_names=("ka", "ki", "ka"))
+
+
+def test_batch_of_nothing_is_refused(seven):
+    with pytest.raises(ValueError, match="`batch_size`"):
+        batches(seven, 1, batch_size=0)
