@@ -118,6 +118,8 @@ def training_dataset(
     return (
         tf.data.Dataset.range(first_step, np.iinfo(np.int64).max // batch_size)
         .map(batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        # So that Keras asks for `steps_per_epoch` instead of counting on an end.
+        .apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
         .prefetch(_BATCHES_AHEAD)
     )
 

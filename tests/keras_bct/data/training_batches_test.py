@@ -64,6 +64,13 @@ def test_batches_are_full_and_never_end(seven):
     assert all(labels["new"].dtype == np.int32 for _, labels in taken)
 
 
+def test_keras_is_told_that_there_is_no_end(seven):
+    dataset = training_dataset(
+        seven, class_names=NAMES, image_shape=(4, 4, 1), batch_size=3, seed=0
+    )
+    assert int(dataset.cardinality()) == -1
+
+
 def test_every_epoch_has_every_picture_once_in_its_own_order(seven):
     order = numbers(batches(seven, 14))
     epochs = [tuple(order[start : start + 7]) for start in range(0, 42, 7)]
