@@ -91,3 +91,18 @@ def parse_alias(text: str) -> tuple[str, str]:
             f"Received: {text!r}."
         )
     return check_name(model), check_name(alias, "alias")
+
+
+def parse_index(text: str) -> tuple[str, int]:
+    """Splits `MODEL#NUMBER`.
+
+    >>> parse_index("glyphs#2")
+    ('glyphs', 2)
+    """
+    model, mark, number = text.partition("#")
+    if not mark or not re.fullmatch(r"[1-9][0-9]{0,17}", number):
+        raise UsageError(
+            "Expected an index as MODEL#NUMBER, such as 'glyphs#2'. "
+            f"Received: {text!r}."
+        )
+    return check_name(model), int(number)

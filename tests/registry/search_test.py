@@ -1,12 +1,11 @@
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from keras_bct.data import ImageRecords
 from registry import GateRefusedError, IntegrityError, UsageError
+from registry.cli.main import build_parser, main
 
 
 @pytest.fixture
@@ -120,21 +119,17 @@ class TestAddingPictures:
         )
 
 
-def test_the_command_prints_what_it_found(served, pictures, tmp_path, environment):
+def test_the_command_prints_what_it_found(served, pictures, tmp_path, capsys):
     query = tmp_path / "query.png"
     query.write_bytes(pictures(1).images[4])
     (hits,) = served.search("toy@production", [query.read_bytes()], k=2)
-    argv = [sys.executable, "-m", "registry", "--root", served.root.url, "search"]
-    argv += ["toy@production", "-k", "2", "--image", str(query)]
 
     def printed(*options):
-        return subprocess.run(
-            [*argv, *options],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        argv = ["--root", served.root.url, "search", "toy@production", "-k", "2"]
+        capsys.readouterr()
+        arguments = build_parser().parse_args([*argv, "--image", str(query), *options])
+        assert main(arguments) == 0
+        return capsys.readouterr().out
 
     lines = printed().splitlines()
     assert lines[0] == str(query)

@@ -1,0 +1,247 @@
+"""Aliases: where they stand, and moving them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from registry import promotion
+from registry.alias import Alias, AliasMove
+from registry.errors import UsageError
+from registry.names import check_name, parse_alias, parse_index, parse_version
+from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
+from registry.search_index import SearchIndex
+from registry.store import INDICES
+from registry.version_store import VersionStore, alias_row
+
+
+class AliasStore(VersionStore):
+    """The aliases of a registry, with the indices that they serve."""
+
+    def aliases(self, model: str | None = None) -> list[Alias]:
+        """All aliases, or those of one model, by model and name."""
+        query = select(AliasRow)
+        if model is not None:
+            query = query.where(AliasRow.model == check_name(model))
+        with self.database.reading() as session:
+            rows = session.scalars(query.order_by(AliasRow.model, AliasRow.name))
+            return [self._alias(row) for row in rows]
+
+    def alias(self, name: str) -> Alias:
+        """Where an alias such as `"glyphs@production"` stands.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        with self.database.reading() as session:
+            return self._alias(alias_row(session, name))
+
+    def history(self, name: str) -> list[AliasMove]:
+        """All moves of an alias such as `"glyphs@production"`, oldest first."""
+        model, alias = parse_alias(name)
+        with self.database.reading() as session:
+            rows = session.scalars(
+                select(AliasMoveRow)
+                .where(AliasMoveRow.model == model, AliasMoveRow.alias == alias)
+                .order_by(AliasMoveRow.id)
+            ).all()
+            return [self._move(session, row) for row in rows]
+
+    def _alias(self, row: AliasRow) -> Alias:
+        return Alias(
+            model=row.model,
+            name=row.name,
+            version=self._version(row.version),
+            index=None if row.index is None else self._index(row.index),
+            protocol=row.protocol,
+        )
+
+    def _move(self, session: Session, row: AliasMoveRow) -> AliasMove:
+        def version(key: int | None) -> str | None:
+            found = None if key is None else session.get_one(VersionRow, key)
+            return None if found is None else f"{found.model}/{found.number}"
+
+        def index(key: int | None) -> str | None:
+            found = None if key is None else session.get_one(IndexRow, key)
+            return None if found is None else f"{found.model}#{found.number}"
+
+        return AliasMove(
+            id=row.id,
+            model=row.model,
+            alias=row.alias,
+            action=row.action,
+            from_version=version(row.from_version_id),
+            to_version=version(row.to_version_id) or "",
+            from_index=index(row.from_index_id),
+            to_index=index(row.to_index_id),
+            protocol=row.to_protocol,
+            reason=row.reason,
+            evidence_ids=tuple(row.evidence_ids),
+            undoes=row.undoes,
+            moved_by=row.moved_by,
+            created=row.created,
+        )
+
+    def promote(
+        self,
+        version: str,
+        alias: str,
+        *,
+        require_compatible: bool = False,
+        protocol: str | os.PathLike[str] | None = None,
+        confidence: float | None = None,
+        min_gain: float | None = None,
+        index: str | None = None,
+        force: bool = False,
+        reason: str | None = None,
+    ) -> AliasMove | None:
+        """Moves an alias to a version, if the gate lets it.
+
+        For the alias's protocol the gate has to pass against every fingerprint in
+        the index that the alias serves, and against its current version.
+
+        Args:
+            version: Such as `"glyphs/3"`.
+            alias: Such as `"production"`; made when it is new.
+            require_compatible: Ask the gate. Without it, `force` and `reason`.
+            protocol: Protocol file, for a new alias or in place of its own.
+            confidence: In place of the protocol's own.
+            min_gain: In place of the protocol's own; needs evidence with a paragon.
+            index: An index to serve from now on, such as `"glyphs#2"`.
+            force: Do not ask the gate; recorded so.
+            reason: What the history is to say.
+
+        Returns:
+            The move, None when the alias stands there already.
+
+        Raises:
+            GateRefusedError: The gate does not pass. Nothing has changed.
+            IntegrityError: The version's files are not those that were registered.
+        """
+        model, number = parse_version(version)
+        check_name(alias, "alias")
+        _check_terms(require_compatible, force, reason, confidence, min_gain)
+        found = self.version(version)
+        if protocol is not None:
+            from registry.protocol_data import read_protocol
+
+            read_protocol(protocol)
+            protocol = str(Path(protocol).absolute())
+        self._verify_version(found)
+        with self._progress("checking data", None) as progress:
+            row = promotion.promote(
+                self.database,
+                model,
+                number,
+                alias,
+                demand=promotion.Demand(
+                    confidence=confidence,
+                    min_gain=min_gain,
+                    galleries=self.galleries_folder,
+                    command=self.command,
+                    progress=progress,
+                ),
+                require_compatible=require_compatible,
+                protocol=protocol,
+                index=None if index is None else _number_of(index, model),
+                reason=reason,
+            )
+        return None if row is None else self._read_move(row)
+
+    def _read_move(self, row: AliasMoveRow) -> AliasMove:
+        with self.database.reading() as session:
+            return self._move(session, row)
+
+    def serve_index(
+        self, alias: str, index: str, *, reason: str | None = None
+    ) -> AliasMove | None:
+        """Serves another index with the version that an alias stands for.
+
+        Args:
+            alias: Such as `"glyphs@production"`.
+            index: Such as `"glyphs#2"`.
+            reason: What the history is to say.
+
+        Returns:
+            The move, None when that index is served already.
+
+        Raises:
+            GateRefusedError: It has vectors that the version has no edge to.
+        """
+        model, name = parse_alias(alias)
+        row = promotion.serve_index(
+            self.database, model, name, _number_of(index, model), reason
+        )
+        return None if row is None else self._read_move(row)
+
+    def rollback(
+        self, alias: str, *, force: bool = False, reason: str | None = None
+    ) -> AliasMove:
+        """Undoes the last move of an alias: version, index and protocol together.
+
+        Args:
+            alias: Such as `"glyphs@production"`.
+            force: Go back even over vectors that the earlier version cannot search.
+            reason: What the history is to say; needed with `force`.
+
+        Raises:
+            GateRefusedError: Vectors were added since that the earlier version has
+                no edge to.
+        """
+        model, name = parse_alias(alias)
+        if force and not reason:
+            raise UsageError("`force` needs a `reason` (--reason TEXT).")
+        row = promotion.rollback(
+            self.database,
+            model,
+            name,
+            galleries=self.galleries_folder,
+            reason=reason,
+            force=force,
+        )
+        return self._read_move(row)
+
+    def _index(self, row: IndexRow) -> SearchIndex:
+        location = self.root.location(INDICES, row.model, str(row.number))
+        return SearchIndex.from_row(row, location)
+
+
+def _number_of(index: str, model: str) -> int:
+    owner, number = parse_index(index)
+    if owner != model:
+        raise UsageError(
+            f"Expected an index of {model}, such as '{model}#1'. Received: {index!r}."
+        )
+    return number
+
+
+def _check_terms(
+    require_compatible: bool,
+    force: bool,
+    reason: str | None,
+    confidence: float | None,
+    min_gain: float | None,
+) -> None:
+    if require_compatible == force:
+        raise UsageError(
+            "A promotion takes either `require_compatible` (--require-compatible), or "
+            "`force` with a `reason` (--force --reason TEXT); not both."
+            if force
+            else "A promotion needs `require_compatible` (--require-compatible), which "
+            "asks the gate; or `force` with a `reason` (--force --reason TEXT), which "
+            "does not and is recorded so."
+        )
+    if force and not (reason and reason.strip()):
+        raise UsageError("`force` needs a `reason` (--reason TEXT).")
+    if force and (confidence is not None or min_gain is not None):
+        raise UsageError(
+            "`confidence` and `min_gain` are asked of the gate, which `force` leaves "
+            "out."
+        )
+    if confidence is not None and not 0 < confidence < 1:
+        raise UsageError(
+            f"`confidence` should lie between 0 and 1. Received: {confidence}."
+        )

@@ -1,0 +1,145 @@
+"""Evidence and the compatibility edges that follow from it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import asdict, replace
+
+from sqlalchemy import select
+
+from registry.alias_store import AliasStore
+from registry.edge import Edge
+from registry.errors import NotFoundError
+from registry.evidence import Evidence, measure_evidence
+from registry.schema import EdgeRow, EvidenceMetricRow, EvidenceRow
+from registry.version import Version
+
+
+class EvidenceStore(AliasStore):
+    """The evidence and edges of a registry."""
+
+    def evaluate(
+        self,
+        new: str,
+        against: str,
+        protocol_path: str | os.PathLike[str],
+        paragon: str | None = None,
+    ) -> Evidence:
+        """Measures and stores the evidence of one version against another.
+
+        Args:
+            new: The version that embeds the queries, such as `"glyphs/3"`.
+            against: The version that made the gallery.
+            protocol_path: Protocol file.
+            paragon: The version at the top of the gain; without it the gain is None.
+
+        Returns:
+            The stored evidence. A compatibility edge is written when its protocol's
+            gate passes.
+
+        Raises:
+            IntegrityError: Files of a version are not those that were registered.
+        """
+        names = [new, against, *([] if paragon is None else [paragon])]
+        versions = [self.resolve(name) for name in names]
+        with contextlib.ExitStack() as stack:
+            folders = []
+            for version in versions:
+                self._verify_version(version)
+                folders.append(stack.enter_context(self.local_version(version)))
+            evidence = measure_evidence(
+                folders[0],
+                folders[1],
+                protocol_path,
+                None if paragon is None else folders[2],
+                galleries=self.galleries_folder,
+            )
+        return self.add_evidence(evidence)
+
+    def add_evidence(self, evidence: Evidence) -> Evidence:
+        """Stores evidence; writes a compatibility edge when its gate passed.
+
+        Newer evidence replaces an edge of the same pair and protocol, and takes it
+        away when the gate no longer passes.
+
+        Returns:
+            The evidence with its number.
+        """
+        with self.database.writing() as session:
+            row = EvidenceRow(
+                **{
+                    name: getattr(evidence, name)
+                    for name in (
+                        "new_fingerprint",
+                        "old_fingerprint",
+                        "paragon_fingerprint",
+                        "protocol",
+                        "protocol_name",
+                        "protocol_digest",
+                        "data_digest",
+                        "first_components",
+                        "answer",
+                        "seed",
+                        "comparison",
+                    )
+                },
+                reasons=list(evidence.reasons),
+                metrics=[
+                    EvidenceMetricRow(position=position, **asdict(metric))
+                    for position, metric in enumerate(evidence.metrics)
+                ],
+            )
+            session.add(row)
+            session.flush()
+            edge = session.scalars(
+                select(EdgeRow).where(
+                    EdgeRow.new_fingerprint == evidence.new_fingerprint,
+                    EdgeRow.old_fingerprint == evidence.old_fingerprint,
+                    EdgeRow.kind == "direct",
+                    EdgeRow.protocol_digest == evidence.protocol_digest,
+                )
+            ).one_or_none()
+            if edge is not None:
+                session.delete(edge)
+                session.flush()
+            if evidence.answer == "yes":
+                session.add(
+                    EdgeRow(
+                        new_fingerprint=evidence.new_fingerprint,
+                        old_fingerprint=evidence.old_fingerprint,
+                        kind="direct",
+                        first_components=evidence.first_components,
+                        protocol_digest=evidence.protocol_digest,
+                        evidence_id=row.id,
+                    )
+                )
+            return replace(evidence, id=row.id, created=row.created)
+
+    def evidence(self, number: int) -> Evidence:
+        """Evidence by its number.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        with self.database.reading() as session:
+            row = session.get(EvidenceRow, number)
+            if row is None:
+                raise NotFoundError(f"There is no evidence {number}.")
+            return Evidence.from_row(row)
+
+    def evidence_of(self, version: Version) -> list[Evidence]:
+        """All evidence in which this version embeds the queries, oldest first."""
+        with self.database.reading() as session:
+            rows = session.scalars(
+                select(EvidenceRow)
+                .where(EvidenceRow.new_fingerprint == version.fingerprint)
+                .order_by(EvidenceRow.id)
+            )
+            return [Evidence.from_row(row) for row in rows]
+
+    def edges(self) -> list[Edge]:
+        """All compatibility edges, oldest first."""
+        with self.database.reading() as session:
+            rows = session.scalars(select(EdgeRow).order_by(EdgeRow.id))
+            return [Edge.from_row(row) for row in rows]

@@ -1,0 +1,129 @@
+"""The galleries of a registry, by name."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from registry.errors import NotFoundError, UsageError
+from registry.evidence_store import EvidenceStore
+from registry.names import check_gallery_name
+from registry.schema import GalleryRow, ModelRow
+from registry.store import GALLERIES
+from registry.version import Version
+
+if TYPE_CHECKING:
+    from keras_bct.data import ImageRecords
+    from registry.gallery import Gallery
+
+
+class GalleryStore(EvidenceStore):
+    """The galleries of a registry."""
+
+    def create_gallery(self, name: str, model: str, embedding_size: int) -> Gallery:
+        """Makes an empty gallery for the embeddings of a model.
+
+        Args:
+            name: Its name, such as `"kanji/gallery"`.
+            model: The model whose versions fill and search it.
+            embedding_size: Components of each embedding.
+
+        Raises:
+            NameRefusedError: The name is not fit.
+            UsageError: There is one of that name, or one that contains it.
+        """
+        from registry.gallery import Gallery
+
+        check_gallery_name(name)
+        folder = self.root.path(GALLERIES, name)
+        with self.database.writing() as session:
+            if session.get(ModelRow, model) is None:
+                raise NotFoundError(f"There is no model {model!r}. Register a version.")
+            for other in session.scalars(select(GalleryRow.name)):
+                if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
+                    raise UsageError(
+                        f"There is a gallery {other!r} already; {name!r} would lie in "
+                        "its folder. Choose another name."
+                    )
+            session.add(
+                GalleryRow(name=name, model=model, embedding_size=embedding_size)
+            )
+            session.flush()
+            # Not in the database, so left by a process that died before it was.
+            shutil.rmtree(folder, ignore_errors=True)
+            return Gallery.create(folder, embedding_size)
+
+    def gallery(self, name: str) -> Gallery:
+        """The current generation of a gallery.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        from registry.gallery import Gallery
+
+        with self.database.reading() as session:
+            if session.get(GalleryRow, check_gallery_name(name)) is None:
+                there = session.scalars(select(GalleryRow.name)).all()
+                raise NotFoundError(
+                    f"There is no gallery {name!r}. The registry has: "
+                    f"{', '.join(sorted(there)) or 'none'}."
+                )
+        return Gallery.open(self.root.path(GALLERIES, name))
+
+    def galleries(self, model: str | None = None) -> list[str]:
+        """Names of all galleries, or of those of one model."""
+        query = select(GalleryRow.name).order_by(GalleryRow.name)
+        if model is not None:
+            query = query.where(GalleryRow.model == model)
+        with self.database.reading() as session:
+            return list(session.scalars(query))
+
+    def add_pictures(
+        self, gallery: str, pictures: ImageRecords, version: Version
+    ) -> int:
+        """Embeds the pictures that a gallery does not hold yet, and stores them.
+
+        Args:
+            gallery: Name of the gallery; made when it is new.
+            pictures: Encoded pictures with ids, labels and cameras.
+            version: The version that embeds them.
+
+        Returns:
+            How many rows were added; what the gallery holds is not embedded again.
+
+        Raises:
+            UsageError: Bytes are no picture; the message names them by id.
+            IntegrityError: The version's files are not those that were registered.
+        """
+        from keras_bct.models import load_embedder
+
+        if gallery not in self.galleries():
+            self.create_gallery(gallery, version.model, version.embedding_size)
+        current = self.gallery(gallery)
+        ids = [str(name) for name in pictures.ids]
+        held = current.ids_held(ids)
+        rows = [row for row, name in enumerate(ids) if name not in held]
+        if not rows:
+            return 0
+        self._verify_version(version)
+        new_ids = [ids[row] for row in rows]
+        with self.local_version(version) as folder:
+            try:
+                embedder = load_embedder(folder, expected_size=version.embedding_size)
+                vectors = embedder.embed_bytes(
+                    [pictures.images[row] for row in rows], new_ids
+                )
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+        cameras = pictures.cameras
+        current.append(
+            new_ids,
+            # A wider version's rows are compared by the first components anyway.
+            vectors[:, : current.embedding_size],
+            version.fingerprint,
+            labels=[str(pictures.labels[row]) for row in rows],
+            cameras=None if cameras is None else [str(cameras[row]) for row in rows],
+        )
+        return len(rows)

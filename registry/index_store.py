@@ -1,0 +1,224 @@
+"""The search indices of a registry: building, publishing and searching them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from registry import promotion
+from registry.errors import GateRefusedError, UsageError
+from registry.gallery_store import GalleryStore
+from registry.names import parse_index
+from registry.schema import IndexRow, ModelRow
+from registry.search_index import SearchIndex
+from registry.storage import sync_folder
+from registry.store import INDICES
+from registry.version import Version
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from registry.gallery import Gallery
+    from registry.index import Hit, IndexManifest
+
+
+class IndexStore(GalleryStore):
+    """The search indices of a registry."""
+
+    def build_index(
+        self,
+        gallery: str,
+        model: str,
+        *,
+        distance: str = "cosine",
+        first_components: int | None = None,
+        queries: npt.NDArray[np.float32] | None = None,
+    ) -> SearchIndex:
+        """Builds a search index of a gallery's stored vectors; embeds nothing.
+
+        Args:
+            gallery: Name of the gallery.
+            model: The model whose versions will search it.
+            distance: `"cosine"`, `"l2"` or `"inner_product"`.
+            first_components: K, how many components are compared; all by default.
+            queries: (m, d) embeddings of real queries to measure recall with;
+                sampled rows by default.
+
+        Returns:
+            The index; no alias serves it yet.
+        """
+        from registry.index import build_index
+
+        current = self.gallery(gallery)
+        size = first_components or current.embedding_size
+        if not 1 <= size <= current.embedding_size:
+            raise UsageError(
+                f"`first_components` should be 1 to {current.embedding_size}. "
+                f"Received: {size}."
+            )
+        self.root.path(INDICES, model).mkdir(parents=True, exist_ok=True)
+        building = Path(
+            tempfile.mkdtemp(prefix=".building-", dir=self.root.path(INDICES, model))
+        )
+        try:
+            manifest = build_index(
+                building / "index",
+                current.read(),
+                gallery=gallery,
+                generation=current.generation,
+                fingerprints=current.fingerprints,
+                distance=distance,
+                first_components=size,
+                queries=queries,
+            )
+            return self._add_index(model, building / "index", manifest)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+    def _add_index(
+        self, model: str, built: Path, manifest: IndexManifest
+    ) -> SearchIndex:
+        from registry.fingerprint import digest_file
+
+        with self.database.writing() as session:
+            owner = session.get_one(ModelRow, model)
+            row = IndexRow(
+                model=model,
+                number=owner.next_index,
+                manifest_sha256=digest_file(built / "manifest.json").sha256,
+                **{
+                    name: getattr(manifest, name)
+                    for name in (
+                        "gallery",
+                        "generation",
+                        "fingerprints",
+                        "first_components",
+                        "distance",
+                        "rows",
+                        "recall_at_10",
+                    )
+                },
+            )
+            owner.next_index += 1
+            session.add(row)
+            session.flush()
+            folder = self.root.path(INDICES, model, str(row.number))
+            # Only a writer renames, and it does so before it commits: what lies there
+            # without a row was left by one that died in between.
+            shutil.rmtree(folder, ignore_errors=True)
+            os.replace(built, folder)
+            sync_folder(folder.parent)
+            return self._index(row)
+
+    def publish_index(self, gallery: str, model: str, alias: str) -> SearchIndex:
+        """Builds an index of a gallery and serves it with an alias.
+
+        Args:
+            gallery: Name of the gallery.
+            model: Name of the model.
+            alias: The alias, such as `"production"`.
+
+        Raises:
+            GateRefusedError: The gallery has vectors that the alias's version has no
+                compatibility edge to.
+        """
+        standing = self.alias(f"{model}@{alias}")
+        self._refuse_stranded(standing.version, self.gallery(gallery))
+        index = self.build_index(gallery, model, distance=standing.version.distance)
+        self.serve_index(str(standing), index.name)
+        return index
+
+    def _refuse_stranded(self, version: Version, gallery: Gallery) -> None:
+        """Stops before an index is built that could not be served."""
+        with self.database.reading() as session:
+            missing = [
+                promotion.name_of(session, fingerprint)
+                for fingerprint in gallery.fingerprints
+                if not promotion.has_edge(session, version.fingerprint, fingerprint)
+            ]
+        if missing:
+            raise GateRefusedError(
+                f"The gallery in {gallery.folder} is not served with {version}:",
+                [
+                    f"it has vectors of {name}, and there is no compatibility edge "
+                    f"{version} -> {name}"
+                    for name in missing
+                ],
+            )
+
+    def index(self, name: str) -> SearchIndex:
+        """The index called `name`, such as `"glyphs#2"`.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        with self.database.reading() as session:
+            row = promotion.find_index(session, *parse_index(name))
+            return self._index(row)
+
+    def indices(self, model: str | None = None) -> list[SearchIndex]:
+        """All indices, or those of one model, by model and number."""
+        query = select(IndexRow).order_by(IndexRow.model, IndexRow.number)
+        if model is not None:
+            query = query.where(IndexRow.model == model)
+        with self.database.reading() as session:
+            return [self._index(row) for row in session.scalars(query)]
+
+    def search(
+        self,
+        alias: str,
+        pictures: Sequence[bytes],
+        *,
+        k: int = 5,
+        ids: Sequence[str] | None = None,
+    ) -> list[list[Hit]]:
+        """Finds the rows nearest to each picture.
+
+        Args:
+            alias: Such as `"glyphs@production"`; its version embeds the pictures and
+                its index is searched.
+            pictures: PNG or JPEG bytes.
+            k: How many rows each.
+            ids: What the pictures are called, for messages.
+
+        Returns:
+            For each picture its rows, nearest first.
+
+        Raises:
+            GateRefusedError: The index has vectors of a version that is neither the
+                alias's own nor joined to it by a compatibility edge.
+            IntegrityError: Files of the version or the index have changed.
+        """
+        from registry.search import refuse_without_edge, search_pictures
+
+        found = self.alias(alias)
+        if found.index is None:
+            raise UsageError(
+                f"{alias} serves no index. Publish one with `Registry.publish_index`."
+            )
+        with self.database.reading() as session:
+            missing = {
+                promotion.name_of(session, fingerprint): rows
+                for fingerprint, rows in found.index.fingerprints.items()
+                if not promotion.has_edge(
+                    session, found.version.fingerprint, fingerprint
+                )
+            }
+        refuse_without_edge(found.version, found.index, missing)
+        self._verify_version(found.version)
+        with self.local_version(found.version) as folder:
+            return search_pictures(
+                folder,
+                found.version,
+                found.index,
+                pictures,
+                [str(n) for n in range(len(pictures))] if ids is None else ids,
+                k,
+            )

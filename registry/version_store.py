@@ -1,0 +1,162 @@
+"""Versions: registering, finding and checking them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from registry import registration
+from registry.errors import IntegrityError, NotFoundError
+from registry.names import check_name, parse_alias, parse_version
+from registry.schema import AliasRow, VersionRow
+from registry.store import Store
+from registry.version import Version
+
+
+class VersionStore(Store):
+    """The versions of a registry."""
+
+    def register(
+        self,
+        model: str,
+        directory: str | os.PathLike[str],
+        *,
+        number: int | None = None,
+        predecessor: str | None = None,
+        embedding_size: int | None = None,
+        distance: str | None = None,
+        training: Mapping[str, Any] | None = None,
+    ) -> Version:
+        """Copies a SavedModel into the registry as the next version of `model`.
+
+        Args:
+            model: Name of the model; made when it is new.
+            directory: Local folder with `saved_model.pb` directly inside.
+            number: The number to take, in place of the next one.
+            predecessor: The version that it was trained to work with, such as
+                `"glyphs/1"` or `"glyphs@production"`.
+            embedding_size: For a SavedModel that does not say it.
+            distance: For a SavedModel that does not say it in `version.json`.
+            training: Training summary, in place of the one in `version.json`.
+
+        Returns:
+            The new version. Either it is there whole, or nothing is.
+
+        Raises:
+            NameRefusedError: The name is not fit.
+            InvalidModelError: It is no SavedModel with an embedding output.
+            VersionExistsError: The number is taken, or the same files are registered.
+        """
+        check_name(model)
+        before = None if predecessor is None else self.resolve(predecessor)
+        with self._progress("reading", None) as progress:
+            candidate = registration.inspect(
+                Path(directory),
+                size=embedding_size,
+                distance=distance,
+                training=training,
+                progress=progress,
+            )
+        total = sum(file.size for file in candidate.files.values())
+        with self._progress("copying", total) as progress:
+            return registration.register(
+                self.database,
+                self.root,
+                model,
+                candidate,
+                number=number,
+                predecessor=None if before is None else (before.model, before.number),
+                progress=progress,
+            )
+
+    def versions(self, model: str | None = None) -> list[Version]:
+        """All versions, or those of one model, by model and number."""
+        query = select(VersionRow).where(VersionRow.state == "registered")
+        if model is not None:
+            query = query.where(VersionRow.model == check_name(model))
+        with self.database.reading() as session:
+            rows = session.scalars(query.order_by(VersionRow.model, VersionRow.number))
+            return [self._version(row) for row in rows]
+
+    def version(self, name: str) -> Version:
+        """The version called `name`, such as `"glyphs/3"`.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        with self.database.reading() as session:
+            return self._version(registration.find(session, *parse_version(name)))
+
+    def resolve(self, name: str) -> Version:
+        """The version that `"glyphs/3"` or `"glyphs@production"` means now.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        if "@" not in name:
+            return self.version(name)
+        with self.database.reading() as session:
+            return self._version(alias_row(session, name).version)
+
+    def version_with(self, fingerprint: str) -> Version | None:
+        """The first version with these files, None when there is none."""
+        with self.database.reading() as session:
+            row = session.scalars(
+                select(VersionRow)
+                .where(
+                    VersionRow.fingerprint == fingerprint,
+                    VersionRow.state == "registered",
+                )
+                .order_by(VersionRow.id)
+            ).first()
+            return None if row is None else self._version(row)
+
+    def local_version(
+        self, version: Version
+    ) -> contextlib.AbstractContextManager[Path]:
+        """A local folder with the files of a version: its own, or a passing copy."""
+        return self.root.local_copy(version.model, str(version.number))
+
+    def _version(self, row: VersionRow) -> Version:
+        return Version.from_row(row, self.root.location(row.model, str(row.number)))
+
+    def _verify_version(self, version: Version) -> None:
+        from registry.integrity import check_version
+
+        manifest_size = 0
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            with self.root.open(
+                version.model, str(version.number), "assets.extra", "manifest.json"
+            ) as stream:
+                files = json.load(stream)["files"]
+            manifest_size = sum(file["size"] for file in files.values())
+        with self._progress(f"verifying {version}", manifest_size) as progress:
+            bad = check_version(self.root, version, progress)
+        if bad:
+            raise IntegrityError(
+                f"The files of {version} are not those that were registered:", bad
+            )
+
+
+def alias_row(session: Session, name: str) -> AliasRow:
+    """The row of an alias such as `"glyphs@production"`.
+
+    Raises:
+        NotFoundError: There is none; the message names those that there are.
+    """
+    model, alias = parse_alias(name)
+    row = session.get(AliasRow, (model, alias))
+    if row is None:
+        there = session.scalars(select(AliasRow.name).where(AliasRow.model == model))
+        raise NotFoundError(
+            f"There is no alias {name}. {model} has: "
+            f"{', '.join(sorted(there)) or 'none'}."
+        )
+    return row
