@@ -17,6 +17,9 @@ Identities = npt.NDArray[np.int32]
 # A rate times a count is compared with a count; this much rounding is forgiven.
 _ROUNDING = 1 + 1e-12
 _SPARE_PAIRS = 200_000
+# Genuine scores in a block, at least; and sums of blocks by identity, at most.
+_BLOCK_SCORES = 1024
+_BLOCK_SUMS = 4_000_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,8 +49,8 @@ class ImpostorTail:
         kept: float = 1.0,
         complete: bool = True,
     ) -> ImpostorTail:
-        """Brings the scores into descending order, ties by identity."""
-        order = np.lexsort((second, first, -scores))
+        """Brings the scores into descending order."""
+        order = np.argsort(-scores)
         return cls(scores[order], first[order], second[order], kept, complete)
 
     @property
@@ -154,6 +157,8 @@ def share_replicates(
     order = np.argsort(-genuine.scores, kind="stable")
     scores, identity = genuine.scores[order], genuine.identity[order]
     weight = genuine.weight[order]
+    counts = np.bincount(identity).astype(np.float64)
+    by_block, block_size = _weight_by_block(identity, weight)
     share = np.empty((replicates, len(rates)))
     thresholds = np.empty((replicates, len(rates)))
 
@@ -162,7 +167,9 @@ def share_replicates(
         rows = slice(start, start + len(weights))
         total = impostor_total(weights)
         limits = total[:, None] * np.array(rates) * _ROUNDING
-        counts = np.bincount(identity, minlength=weights.shape[1])
+        held = weights[:, : by_block.shape[1]]
+        before = np.zeros((len(weights), len(by_block) + 1))
+        np.cumsum(held @ by_block.T, axis=1, out=before[:, 1:])
         kernels.accepted_share(
             weights,
             tail.first,
@@ -173,10 +180,13 @@ def share_replicates(
             scores,
             identity,
             weight,
-            weights @ counts,
+            block_size,
+            before,
             share[rows],
             thresholds[rows],
         )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share[rows] /= (held @ counts)[:, None]
         # A draw of one identity alone has no impostors: it says nothing.
         share[rows][total <= 0] = np.nan
 
@@ -228,3 +238,17 @@ def equal_error_replicates(
 
     deque(ordered_map(estimate, weight_blocks, threads), maxlen=0)
     return error
+
+
+def _weight_by_block(identity: Identities, weight: Floats) -> tuple[Floats, int]:
+    """Sums genuine scores by block and identity, so that replicates can skip blocks.
+
+    Returns:
+        (blocks, identities) float64, and the size of a block.
+    """
+    identities = int(identity.max()) + 1
+    size = max(_BLOCK_SCORES, len(identity) * identities // _BLOCK_SUMS)
+    blocks = -(-len(identity) // size)
+    block = np.arange(len(identity)) // size
+    sums = np.bincount(block * identities + identity, weight, blocks * identities)
+    return np.asarray(sums, np.float64).reshape(blocks, identities), size

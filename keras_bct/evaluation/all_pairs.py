@@ -45,11 +45,16 @@ from keras_bct.evaluation.verification import (
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Pairs that are held; 29 bytes each while they are sorted.
-MOST_PAIRS = 2**23
+# Pairs of a tail. A deeper tail is sampled: a million scores place a threshold within a
+# thousandth of its rank, which is little beside what the draw of identities moves it.
+MOST_PAIRS = 2**20
+# Pairs around a threshold whose tail is sampled, at most on each side, and as a share
+# of its rank: the sample that places the window draws some 300 queries.
+_WINDOW_PAIRS = 2**21
+_WINDOW_SHARE = 0.15
 _BUCKETS = 8192
 _SAMPLE_BUCKETS = 65536
-_SAMPLE_PAIRS = 2**22
+_SAMPLE_PAIRS = 2**24
 # What the sample may be wrong by before a second pass is needed.
 _SLACK = 1.25
 
@@ -63,13 +68,13 @@ class _Plan:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Counted:
-    """A finished pass: the histogram, and the kept pairs with their exact scores."""
+    """A finished pass: the histogram and the kept pairs."""
 
     grid: ScoreGrid
     keep: npt.NDArray[np.uint8]
     above: Integers
     pairs: KeptPairs
-    scores: Floats
+    scoring: Scoring
 
     @classmethod
     def of(
@@ -82,9 +87,7 @@ class _Counted:
         keep[histogram == 0] = KEPT
         # Scores from a bucket's lower end up; behind the last bucket there are none.
         above = np.append(np.cumsum(histogram[::-1])[::-1], 0)
-        return cls(
-            plan.grid, keep, above, pairs, scoring.exact(pairs.rows, pairs.columns)
-        )
+        return cls(plan.grid, keep, above, pairs, scoring)
 
     def bucket_of_rank(self, rank: int) -> int:
         """The bucket of the score that `rank` others precede."""
@@ -97,7 +100,12 @@ class _Counted:
     def within(self, first: int, last: int) -> Floats:
         """The exact scores of some buckets, descending."""
         chosen = (self.pairs.buckets >= first) & (self.pairs.buckets <= last)
-        return -np.sort(-self.scores[chosen])
+        return -np.sort(-self.exact(chosen))
+
+    def exact(self, chosen: npt.NDArray[np.bool_]) -> Floats:
+        """The exact scores of chosen kept pairs."""
+        rows, columns = self.pairs.rows[chosen], self.pairs.columns[chosen]
+        return self.scoring.exact(rows.astype(np.int64), columns.astype(np.int64))
 
 
 class AllPairs:
@@ -219,9 +227,9 @@ class AllPairs:
             keep[(upper < _SLACK * max(held)) & (lower < 2 * MOST_PAIRS)] = KEPT
         for rank, depth in zip(ranks, depths, strict=True):
             if depth not in held:
-                reach = min(0.05 * rank, MOST_PAIRS / (4 * len(ranks)))
+                reach = min(_WINDOW_SHARE * rank, _WINDOW_PAIRS)
                 near = (lower >= rank - reach) & (upper <= rank + reach)
-                if lower[near].max(initial=0) - upper[near].min(initial=0) < MOST_PAIRS:
+                if near.any() and lower[near].max() - upper[near].min() < 4 * reach:
                     keep[near] = KEPT
         keep[0] = COUNTED
         return _Plan(grid, keep, min(1.0, MOST_PAIRS / deepest))
@@ -427,7 +435,7 @@ class AllPairs:
     ) -> ImpostorTail:
         pairs, relevance = counted.pairs, self._relevance
         return ImpostorTail.sort(
-            counted.scores[chosen],
+            counted.exact(chosen),
             relevance.query_codes[pairs.rows[chosen]].astype(np.int32),
             relevance.gallery_codes[pairs.columns[chosen]].astype(np.int32),
             kept,

@@ -154,8 +154,10 @@ def compare(
         old_queries: The queries, embedded by the old model.
         old_gallery: The gallery, embedded by the old model.
         new_queries: The same queries, in the same order, embedded by the new model.
-        new_gallery: The same gallery embedded by the new model, or None.
-        paragon: M(new*, new*) on the same items, or its queries and gallery, or None.
+        new_gallery: The same gallery embedded by the new model, or None. M(new, new)
+            takes all components, M(new, old) the first K where the protocol says so.
+        paragon: M(new*, new*) on the same items, or its queries and gallery, or None;
+            all components again.
 
     Returns:
         The numbers of each metric, with paired bootstrap replicates of the difference.
@@ -185,11 +187,13 @@ def compare(
         _check_same_items("paragon", paragon[1], "old_gallery", old_gallery)
     old_old = measure(protocol, old_queries, old_gallery)
     new_old = measure(protocol, new_queries, old_gallery)
-    new_new = (
-        None if new_gallery is None else measure(protocol, new_queries, new_gallery)
-    )
+    # Both sides of these two come from one model, so all its components count.
+    whole = dataclasses.replace(protocol, first_components=None)
+    new_new = None
+    if new_gallery is not None:
+        new_new = measure(whole, new_queries, new_gallery)
     if isinstance(paragon, tuple):
-        paragon = measure(protocol, *paragon)
+        paragon = measure(whole, *paragon)
     return compare_measurements(
         protocol, old_old=old_old, new_old=new_old, new_new=new_new, paragon=paragon
     )

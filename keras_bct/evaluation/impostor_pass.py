@@ -55,15 +55,15 @@ class KeptPairs:
     """Pairs whose scores may decide something.
 
     Attributes:
-        rows: (k,) int64 queries.
-        columns: (k,) int64 gallery items.
-        buckets: (k,) int64.
+        rows: (k,) int32 queries.
+        columns: (k,) int32 gallery items.
+        buckets: (k,) int32.
         sampled: (k,) bool, whether the seeded sample holds the pair.
     """
 
-    rows: Integers
-    columns: Integers
-    buckets: Integers
+    rows: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+    buckets: npt.NDArray[np.int32]
     sampled: npt.NDArray[np.bool_]
 
 
@@ -143,15 +143,13 @@ class ImpostorPass:
     def kept(self) -> KeptPairs:
         """The pairs that were kept, in a fixed order."""
         if not self._kept:
-            empty = np.zeros(0, np.int64)
+            empty = np.zeros(0, np.int32)
             return KeptPairs(empty, empty, empty, np.zeros(0, bool))
         rows, columns, buckets, sampled = (
             np.concatenate(parts) for parts in zip(*self._kept, strict=True)
         )
         self._kept.clear()
-        return KeptPairs(
-            rows.astype(np.int64), columns.astype(np.int64), buckets, sampled
-        )
+        return KeptPairs(rows, columns, buckets, sampled)
 
     def _working_space(
         self, shape: tuple[int, ...]

@@ -427,7 +427,8 @@ def accepted_share(
     genuine_scores: Array,
     genuine_identity: Array,
     genuine_weight: Array,
-    genuine_total: Array,
+    block_size: int,
+    accepted_before: Array,
     share: Array,
     thresholds: Array,
 ) -> None:
@@ -444,7 +445,9 @@ def accepted_share(
         genuine_scores: (genuine,) float64, descending.
         genuine_identity: (genuine,) int32.
         genuine_weight: (genuine,) float64, multiplied with the identity's weight.
-        genuine_total: (replicates,) float64, what the share is a share of.
+        block_size: Genuine scores in a block.
+        accepted_before: (replicates, blocks + 1) float64, the weight of all genuine
+            scores before each block.
         share: (replicates, rates) float64, written.
         thresholds: (replicates, rates) float64, written.
     """
@@ -467,13 +470,23 @@ def accepted_share(
         while rate < rates:
             thresholds[r, rate] = floor
             rate += 1
-        accepted = 0.0
-        g = 0
         for rate in range(rates):
-            while g < len(genuine_scores) and genuine_scores[g] > thresholds[r, rate]:
+            threshold = thresholds[r, rate]
+            # The first block that does not start above the threshold ends the search.
+            low, high = 0, accepted_before.shape[1] - 1
+            while low < high:
+                middle = (low + high) // 2
+                if genuine_scores[middle * block_size] > threshold:
+                    low = middle + 1
+                else:
+                    high = middle
+            block = max(low - 1, 0)
+            accepted = accepted_before[r, block]
+            g = block * block_size
+            while g < len(genuine_scores) and genuine_scores[g] > threshold:
                 accepted += weight[genuine_identity[g]] * genuine_weight[g]
                 g += 1
-            share[r, rate] = accepted / genuine_total[r]
+            share[r, rate] = accepted
 
 
 @_compiled
