@@ -8,6 +8,8 @@ py_runtime(
     name = "runtime",
     interpreter_path = "{interpreter}",
     python_version = "PY3",
+    # Debian has no `python`, which Bazel 4 would start its tests with.
+    stub_shebang = "#!/usr/bin/env python3",
 )
 
 py_runtime_pair(
