@@ -24,7 +24,8 @@ class Edge:
         old_fingerprint: Version of the stored vectors.
         kind: `"direct"` or `"through adapter"`.
         adapter_fingerprint: The map between the two spaces, for the second kind.
-        first_components: K, how many components are compared; None for all.
+        distance: What the embeddings are compared with.
+        first_components: K, how many components are compared.
         protocol_digest: What the gate measured by.
         evidence_id: The evidence that it read.
         created: When the gate passed.
@@ -34,7 +35,8 @@ class Edge:
     old_fingerprint: str
     kind: str
     adapter_fingerprint: str | None
-    first_components: int | None
+    distance: str
+    first_components: int
     protocol_digest: str
     evidence_id: int
     created: datetime
@@ -47,6 +49,7 @@ class Edge:
             old_fingerprint=row.old_fingerprint,
             kind=row.kind,
             adapter_fingerprint=row.adapter_fingerprint,
+            distance=row.distance,
             first_components=row.first_components,
             protocol_digest=row.protocol_digest,
             evidence_id=row.evidence_id,

@@ -61,7 +61,8 @@ class Evidence:
         protocol_name: The protocol's own name.
         protocol_digest: SHA-256 of its content, as it was.
         data_digest: SHA-256 over the data that it names, as they were.
-        first_components: K, how many components were compared; None for all.
+        distance: What the embeddings were compared with.
+        first_components: K, how many components were compared.
         answer: What the protocol's own gate says: yes, no or undecided.
         reasons: Why.
         seed: Of the bootstrap.
@@ -79,7 +80,8 @@ class Evidence:
     protocol_name: str
     protocol_digest: str
     data_digest: str
-    first_components: int | None
+    distance: str
+    first_components: int
     answer: str
     reasons: tuple[str, ...]
     seed: int
@@ -99,6 +101,7 @@ class Evidence:
             protocol_name=row.protocol_name,
             protocol_digest=row.protocol_digest,
             data_digest=row.data_digest,
+            distance=row.distance,
             first_components=row.first_components,
             answer=row.answer,
             reasons=tuple(row.reasons),
@@ -199,7 +202,8 @@ def measure_evidence(
         protocol_name=protocol.name,
         protocol_digest=protocol.digest(),
         data_digest=data.digest(old_print),
-        first_components=protocol.first_components,
+        distance=protocol.distance,
+        first_components=protocol.first_components or gallery.embedding_size,
         answer=decision.answer,
         reasons=tuple(decision.reasons),
         seed=protocol.bootstrap.seed,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from registry import promotion
+from registry.compatibility import Terms, stranded
 from registry.errors import GateRefusedError, UsageError
 from registry.gallery_store import GalleryStore
 from registry.names import parse_index
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from registry.gallery import Gallery
     from registry.index import Hit, IndexManifest
 
 
@@ -130,27 +130,27 @@ class IndexStore(GalleryStore):
                 compatibility edge to.
         """
         standing = self.alias(f"{model}@{alias}")
-        self._refuse_stranded(standing.version, self.gallery(gallery))
-        index = self.build_index(gallery, model, distance=standing.version.distance)
+        version, held = standing.version, self.gallery(gallery)
+        # Asked before an index is built that could not be served.
+        self._refuse_stranded(
+            f"The gallery {gallery}",
+            version,
+            held.fingerprints,
+            Terms(version.distance, held.embedding_size),
+        )
+        index = self.build_index(gallery, model, distance=version.distance)
         self.serve_index(str(standing), index.name)
         return index
 
-    def _refuse_stranded(self, version: Version, gallery: Gallery) -> None:
-        """Stops before an index is built that could not be served."""
+    def _refuse_stranded(
+        self, what: str, version: Version, vectors: Mapping[str, int], terms: Terms
+    ) -> None:
         with self.database.reading() as session:
-            missing = [
-                promotion.name_of(session, fingerprint)
-                for fingerprint in gallery.fingerprints
-                if not promotion.has_edge(session, version.fingerprint, fingerprint)
-            ]
-        if missing:
+            phrases = stranded(session, version.fingerprint, vectors, terms)
+        if phrases:
             raise GateRefusedError(
-                f"The gallery in {gallery.folder} is not served with {version}:",
-                [
-                    f"it has vectors of {name}, and there is no compatibility edge "
-                    f"{version} -> {name}"
-                    for name in missing
-                ],
+                f"{what} is not searched with {version}:",
+                [f"it has {phrase}" for phrase in phrases],
             )
 
     def index(self, name: str) -> SearchIndex:
@@ -196,28 +196,26 @@ class IndexStore(GalleryStore):
                 alias's own nor joined to it by a compatibility edge.
             IntegrityError: Files of the version or the index have changed.
         """
-        from registry.search import refuse_without_edge, search_pictures
+        from registry.search import search_pictures
 
         found = self.alias(alias)
         if found.index is None:
             raise UsageError(
                 f"{alias} serves no index. Publish one with `Registry.publish_index`."
             )
-        with self.database.reading() as session:
-            missing = {
-                promotion.name_of(session, fingerprint): rows
-                for fingerprint, rows in found.index.fingerprints.items()
-                if not promotion.has_edge(
-                    session, found.version.fingerprint, fingerprint
-                )
-            }
-        refuse_without_edge(found.version, found.index, missing)
+        index = found.index
+        self._refuse_stranded(
+            str(index),
+            found.version,
+            index.fingerprints,
+            Terms(index.distance, index.first_components),
+        )
         self._verify_version(found.version)
         with self.local_version(found.version) as folder:
             return search_pictures(
                 folder,
                 found.version,
-                found.index,
+                index,
                 pictures,
                 [str(n) for n in range(len(pictures))] if ids is None else ids,
                 k,

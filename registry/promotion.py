@@ -8,19 +8,19 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from registry.alias import Action
+from registry.compatibility import Terms, name_of, stranded
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
 from registry.registration import find
 from registry.schema import (
     AliasMoveRow,
     AliasRow,
-    EdgeRow,
     EvidenceRow,
     GalleryRow,
     IndexRow,
@@ -174,40 +174,6 @@ def _evaluate(demand: Demand, candidate: VersionRow, old: str, protocol: str) ->
         f"{demand.command} evaluate {new} --against {old} "
         f"--protocol {shlex.quote(protocol)}"
     )
-
-
-def name_of(session: Session, fingerprint: str) -> str:
-    """Name of the version with this fingerprint, the fingerprint where it has none."""
-    row = session.scalars(
-        select(VersionRow)
-        .where(VersionRow.fingerprint == fingerprint, VersionRow.state == "registered")
-        .order_by(VersionRow.id)
-    ).first()
-    return f"{row.model}/{row.number}" if row else f"fingerprint:{fingerprint[:12]}"
-
-
-def has_edge(session: Session, new: str, old: str) -> bool:
-    """Whether queries of `new` may search vectors of `old`; of one version, always."""
-    return (
-        new == old
-        or session.scalars(
-            select(EdgeRow.id).where(
-                EdgeRow.new_fingerprint == new, EdgeRow.old_fingerprint == old
-            )
-        ).first()
-        is not None
-    )
-
-
-def without_edge(
-    session: Session, version: VersionRow, fingerprints: Mapping[str, Any]
-) -> list[str]:
-    """Names of the versions whose vectors `version` has no edge to."""
-    return [
-        name_of(session, fingerprint)
-        for fingerprint in sorted(fingerprints)
-        if not has_edge(session, version.fingerprint, fingerprint)
-    ]
 
 
 def promote(
@@ -401,16 +367,17 @@ def serve_index(
         row = find_index(session, model, index)
         if now_at.index is not None and now_at.index.id == row.id:
             return None
-        missing = without_edge(session, now_at.version, row.fingerprints)
-        if missing:
+        phrases = stranded(
+            session,
+            now_at.version.fingerprint,
+            row.fingerprints,
+            Terms(row.distance, row.first_components),
+        )
+        if phrases:
             raise GateRefusedError(
                 f"{model}#{index} is not served by {model}@{alias}; nothing was "
                 "changed:",
-                [
-                    f"it has vectors of {old}, and there is no compatibility edge "
-                    f"{model}/{now_at.version.number} -> {old}"
-                    for old in missing
-                ],
+                [f"it has {phrase}" for phrase in phrases],
             )
         return move(
             session,
@@ -467,16 +434,12 @@ def rollback(
             if last.from_index_id is not None
             else None
         )
-        stranded = _stranded(session, before, now_at.index, index, galleries)
-        if stranded and not force:
+        reasons = _left_behind(session, before, now_at.index, index, galleries)
+        if reasons and not force:
             raise GateRefusedError(
                 f"{model}@{alias} is not rolled back to {model}/{before.number}; "
                 "nothing was changed:",
-                [
-                    f"{where} has {rows:,} vectors of {name}, and there is no "
-                    f"compatibility edge {model}/{before.number} -> {name}"
-                    for where, name, rows in stranded
-                ],
+                reasons,
             )
         return move(
             session,
@@ -504,36 +467,34 @@ def _last_not_undone(session: Session, model: str, alias: str) -> AliasMoveRow |
     )
 
 
-def _stranded(
+def _left_behind(
     session: Session,
     version: VersionRow,
     served: IndexRow | None,
     restored: IndexRow | None,
     galleries: Path | None,
-) -> list[tuple[str, str, int]]:
-    """Vectors added since that `version` cannot search: where, whose, how many."""
+) -> list[str]:
+    """Sentences on vectors added since that `version` may not search."""
     places: dict[str, Mapping[str, int]] = {}
     if served is not None:
         places[f"the served index {served.model}#{served.number}"] = served.fingerprints
     names = {row.gallery for row in (served, restored) if row is not None}
     if not names:
-        names = set(
-            session.scalars(
-                select(GalleryRow.name).where(GalleryRow.model == version.model)
-            )
-        )
-    for name in sorted(names):
-        if galleries is not None:
-            from registry.gallery import Gallery
+        query = select(GalleryRow.name).where(GalleryRow.model == version.model)
+        names = set(session.scalars(query))
+    if names and galleries is not None:
+        from registry.gallery import Gallery
 
-            gallery = Gallery.open(galleries / name)
-            places[f"the gallery {name}"] = gallery.fingerprints
+        for name in sorted(names):
+            places[f"the gallery {name}"] = Gallery.open(galleries / name).fingerprints
     # What the earlier index held was there before the move that is being undone.
     known = set(restored.fingerprints if restored else ())
     return [
-        (where, name_of(session, fingerprint), rows)
-        for where, prints in places.items()
-        for fingerprint, rows in sorted(prints.items())
-        if fingerprint not in known
-        and not has_edge(session, version.fingerprint, fingerprint)
+        f"{where} has {phrase}"
+        for where, vectors in places.items()
+        for phrase in stranded(
+            session,
+            version.fingerprint,
+            {made_by: n for made_by, n in vectors.items() if made_by not in known},
+        )
     ]

@@ -195,7 +195,8 @@ class EvidenceRow(Base):
     protocol_name: Mapped[str] = mapped_column(Text)
     protocol_digest: Mapped[str] = mapped_column(String(64))
     data_digest: Mapped[str] = mapped_column(String(64))
-    first_components: Mapped[int | None]
+    distance: Mapped[str] = mapped_column(String(16))
+    first_components: Mapped[int]
     answer: Mapped[str] = mapped_column(String(16))
     reasons: Mapped[list[str]]
     seed: Mapped[int]
@@ -243,7 +244,8 @@ class EdgeRow(Base):
     old_fingerprint: Mapped[str] = mapped_column(String(64), index=True)
     kind: Mapped[str] = mapped_column(String(16))
     adapter_fingerprint: Mapped[str | None] = mapped_column(String(64))
-    first_components: Mapped[int | None]
+    distance: Mapped[str] = mapped_column(String(16))
+    first_components: Mapped[int]
     protocol_digest: Mapped[str] = mapped_column(String(64))
     evidence_id: Mapped[int] = mapped_column(ForeignKey("evidence.id"))
     created: Mapped[datetime] = mapped_column(default=now)

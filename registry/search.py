@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.errors import GateRefusedError, InvalidModelError, UsageError
+from registry.errors import InvalidModelError, UsageError
 from registry.search_index import SearchIndex
 from registry.version import Version
 
 if TYPE_CHECKING:
     from registry.index import Hit
-
-
-def refuse_without_edge(
-    version: Version, index: SearchIndex, missing: Mapping[str, int]
-) -> None:
-    """Stops a search over vectors that the version was not proven to work with.
-
-    Equal sizes prove nothing: two models of one size have unrelated spaces.
-
-    Args:
-        version: The version of the queries.
-        index: The index to search.
-        missing: Number of its rows by the name of a version without edge.
-
-    Raises:
-        GateRefusedError: There are such rows.
-    """
-    if missing:
-        raise GateRefusedError(
-            f"{index} is not searched with {version}:",
-            [
-                f"it has {rows:,} vectors of {name}, and there is no compatibility "
-                f"edge {version} -> {name}"
-                for name, rows in missing.items()
-            ],
-        )
 
 
 def search_pictures(

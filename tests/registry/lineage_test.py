@@ -55,6 +55,8 @@ def test_an_edge_through_an_adapter_is_told_apart(registry, make_model, make_evi
                 old_fingerprint=evidence.old_fingerprint,
                 kind="through adapter",
                 adapter_fingerprint="c" * 64,
+                distance="cosine",
+                first_components=64,
                 protocol_digest=evidence.protocol_digest,
                 evidence_id=evidence.id,
             )

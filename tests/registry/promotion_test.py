@@ -203,6 +203,19 @@ class TestServedIndex:
         assert three.alias("glyphs@production").index is None
         assert three.indices() == []
 
+    @pytest.mark.parametrize("terms", [{"distance": "l2"}, {"first_components": 32}])
+    def test_an_edge_holds_only_for_what_was_measured(
+        self, three, make_evidence, fill_gallery, terms
+    ):
+        fill_gallery("kanji", "glyphs/2")
+        three.add_evidence(make_evidence("glyphs/1", "glyphs/2"))
+        three.serve_index(
+            "glyphs@production", three.build_index("kanji", "glyphs").name
+        )
+        other = three.build_index("kanji", "glyphs", **terms)
+        with pytest.raises(GateRefusedError, match="cosine over 64 components, not"):
+            three.serve_index("glyphs@production", other.name)
+
     def test_an_index_that_is_not_there_is_refused(self, three):
         with pytest.raises(NotFoundError, match="glyphs#9"):
             ask(three, "glyphs/1", index="glyphs#9")
