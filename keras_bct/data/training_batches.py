@@ -82,10 +82,11 @@ def training_dataset(
         )
     unknown = sorted(set(present) - set(class_names))
     if unknown:
+        picture = str(records.ids[records.labels == unknown[0]][0])
         raise ValueError(
             f"Every label should be one of the {len(class_names)} `class_names`. "
             f"Received {len(unknown)} that are not, the first {unknown[0]!r} of the "
-            f"picture {records.ids[records.labels == unknown[0]][0]!r}"
+            f"picture {picture!r}"
         )
     pictures = tf.constant(decode_pictures(records, image_shape))
     labels = {"new": _rows(records.labels, class_names)}
