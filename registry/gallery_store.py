@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -99,9 +100,7 @@ class GalleryStore(EvidenceStore):
         """
         from keras_bct.models import load_embedder
 
-        if gallery not in self.galleries():
-            self.create_gallery(gallery, version.model, version.embedding_size)
-        current = self.gallery(gallery)
+        current = self._gallery_for(gallery, version)
         ids = [str(name) for name in pictures.ids]
         held = current.ids_held(ids)
         rows = [row for row, name in enumerate(ids) if name not in held]
@@ -127,3 +126,40 @@ class GalleryStore(EvidenceStore):
             cameras=None if cameras is None else [str(cameras[row]) for row in rows],
         )
         return len(rows)
+
+    def import_rows(self, gallery: str, path: Path, version: Version) -> int:
+        """Appends stored embeddings from a file of another tool.
+
+        Args:
+            gallery: Name of the gallery; made when it is new.
+            path: A `.parquet`, `.arrow` or `.npz` file with `id`, `embedding`, and
+                where they are known `label` and `camera`.
+            version: The version that made the embeddings.
+
+        Returns:
+            How many rows were added.
+
+        Raises:
+            InvalidGalleryError: NaN, another width, an id that is held. Nothing was
+                added.
+        """
+        from registry.gallery_files import import_file
+
+        current = self._gallery_for(gallery, version)
+        after = import_file(current, path, version.fingerprint)
+        return after.rows - current.rows
+
+    def export_rows(self, gallery: str, path: Path) -> int:
+        """Writes all rows of a gallery to a `.parquet`, `.arrow` or `.npz` file.
+
+        Returns:
+            How many rows were written.
+        """
+        from registry.gallery_files import export_file
+
+        return export_file(self.gallery(gallery), path)
+
+    def _gallery_for(self, name: str, version: Version) -> Gallery:
+        if name not in self.galleries():
+            self.create_gallery(name, version.model, version.embedding_size)
+        return self.gallery(name)

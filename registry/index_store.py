@@ -201,7 +201,8 @@ class IndexStore(GalleryStore):
         found = self.alias(alias)
         if found.index is None:
             raise UsageError(
-                f"{alias} serves no index. Publish one with `Registry.publish_index`."
+                f"{alias} serves no index. Publish one: "
+                f"{self.command} index GALLERY --serve {alias}"
             )
         index = found.index
         self._refuse_stranded(

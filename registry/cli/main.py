@@ -11,6 +11,8 @@ from absl.flags import argparse_flags
 
 from registry.cli import (
     evaluate,
+    gallery,
+    index,
     init,
     lineage,
     list_versions,
@@ -36,6 +38,8 @@ COMMANDS: tuple[Command, ...] = (
     rollback.COMMAND,
     lineage.COMMAND,
     verify.COMMAND,
+    gallery.COMMAND,
+    index.COMMAND,
     search.COMMAND,
     serving_config.COMMAND,
 )

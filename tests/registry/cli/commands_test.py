@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from registry import Registry
@@ -171,3 +172,25 @@ def test_progress_never_reaches_standard_output(
     done = spawn("--root", root, "register", "glyphs", make_model("a"), "--json")
     assert done.out.lstrip().startswith("{")
     assert done.err == ""
+
+
+def test_gallery_imports_stored_embeddings_and_index_serves_them(
+    run, promoted, tmp_path
+):
+    vectors = np.random.default_rng(0).normal(size=(12, 64)).astype(np.float32)
+    names = [f"row-{n}" for n in range(12)]
+    np.savez(tmp_path / "old.npz", id=names, embedding=vectors)
+    argv = ["gallery", "kanji/all", "--import-file", tmp_path / "old.npz"]
+    assert run(*argv).code == 2
+    assert run(*argv, "--version", "glyphs/1").out.splitlines() == [
+        "12 rows added",
+        "gallery    generation  size  rows  embedded",
+        "kanji/all  1           64    12    12 by glyphs/1",
+    ]
+    assert run(*argv, "--version", "glyphs/1").code == 2
+    assert run("gallery", "--json").json[0]["rows"] == 12
+    served = run("index", "kanji/all", "--serve", "glyphs@production")
+    assert served.out == (
+        "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000\n"
+    )
+    assert promoted.alias("glyphs@production").index.name == "glyphs#1"

@@ -1,0 +1,105 @@
+"""`registry gallery`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from registry.cli.command import Command, open_registry
+from registry.cli.output import print_json, table
+from registry.errors import UsageError
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="such as kanji/gallery; all by default"
+    )
+    parser.add_argument(
+        "--version", metavar="VERSION", help="the version that makes or made the rows"
+    )
+    adding = parser.add_mutually_exclusive_group()
+    adding.add_argument(
+        "--add-pictures",
+        metavar="PATTERN",
+        help="TFRecords; embeds those whose ids the gallery does not hold",
+    )
+    adding.add_argument(
+        "--import-file",
+        metavar="FILE",
+        help="stored embeddings: .parquet, .arrow or .npz with id, embedding, and "
+        "where they are known label and camera",
+    )
+    adding.add_argument(
+        "--export-file", metavar="FILE", help="write all rows: .parquet, .arrow or .npz"
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    registry = open_registry(args)
+    added = 0
+    if args.add_pictures or args.import_file:
+        if not args.name or not args.version:
+            raise UsageError(
+                "Adding rows needs NAME, the gallery, and --version, which embeds or "
+                "embedded them."
+            )
+        version = registry.resolve(args.version)
+        if args.import_file:
+            added = registry.import_rows(args.name, Path(args.import_file), version)
+        else:
+            from keras_bct.data import read_records
+
+            try:
+                pictures = read_records(args.add_pictures)
+            except (OSError, ValueError) as error:
+                raise UsageError(str(error)) from error
+            added = registry.add_pictures(args.name, pictures, version)
+    if args.export_file:
+        if not args.name:
+            raise UsageError("--export-file needs NAME, the gallery.")
+        registry.export_rows(args.name, Path(args.export_file))
+    names = [args.name] if args.name else registry.galleries()
+    found = {name: registry.gallery(name) for name in names}
+    if args.json:
+        print_json(
+            [
+                {
+                    "name": name,
+                    "generation": gallery.generation,
+                    "embedding_size": gallery.embedding_size,
+                    "rows": gallery.rows,
+                    "fingerprints": gallery.fingerprints,
+                }
+                for name, gallery in found.items()
+            ]
+        )
+        return 0
+    if added:
+        print(f"{added:,} rows added")
+    rows = []
+    for name, gallery in found.items():
+        made_by = []
+        for fingerprint, count in gallery.fingerprints.items():
+            maker = registry.version_with(fingerprint)
+            made_by.append(f"{count:,} by {maker or fingerprint[:12]}")
+        rows.append(
+            [
+                name,
+                str(gallery.generation),
+                str(gallery.embedding_size),
+                f"{gallery.rows:,}",
+                ", ".join(made_by) or "-",
+            ]
+        )
+    print(table(["gallery", "generation", "size", "rows", "embedded"], rows))
+    return 0
+
+
+COMMAND = Command(
+    name="gallery",
+    summary="Show galleries; add, import or export their rows.",
+    details="A gallery that is new is made. Rows that it holds are never changed.",
+    example="registry gallery kanji --import-file old.parquet --version glyphs/1",
+    add_arguments=_add_arguments,
+    run=_run,
+)
