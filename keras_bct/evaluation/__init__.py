@@ -4,6 +4,7 @@ Importing it imports neither TensorFlow nor Keras, and no compiler before a metr
 computed.
 """
 
+from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.comparison import (
     Comparison,
     MetricComparison,
@@ -24,6 +25,7 @@ __all__ = [
     "Comparison",
     "Decision",
     "EmbeddingSet",
+    "Execution",
     "Gate",
     "Measurement",
     "MetricComparison",

@@ -65,8 +65,8 @@ def percentile_interval(replicates: Floats, confidence: float) -> tuple[float, f
         Lower and upper end; NaN twice where no replicate has a value.
 
     Example:
-        >>> percentile_interval(np.arange(101.0), 0.9)
-        (5.0, 95.0)
+        >>> percentile_interval(np.arange(101.0), 0.5)
+        (25.0, 75.0)
     """
     valid = replicates[np.isfinite(replicates)]
     if len(valid) == 0:

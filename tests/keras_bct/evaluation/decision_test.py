@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+from keras_bct.evaluation import Comparison, Gate, MetricComparison, decide
+
+
+def metric(difference, spread, gain=0.5, identities=100):
+    """A metric whose 90 % interval is the difference plus or minus 0.9 spread."""
+    steps = np.linspace(-1, 1, 2001)
+    return MetricComparison(
+        old_old=0.6,
+        new_old=0.6 + difference,
+        new_new=None,
+        paragon=None if gain is None else 0.9,
+        gain=gain,
+        gain_undefined="" if gain is not None else "no paragon was named",
+        difference_replicates=difference + spread * steps,
+        gain_replicates=None if gain is None else gain + spread * steps,
+        negative_flips=None,
+        identities=identities,
+    )
+
+
+def comparison(**metrics):
+    return Comparison(
+        protocol="test",
+        gate_metrics=tuple(metrics)[:1],
+        confidence=0.9,
+        min_gain=None,
+        metrics=metrics,
+        counts={},
+        warnings=(),
+    )
+
+
+def test_yes_when_the_interval_lies_above_zero():
+    decision = decide(comparison(a=metric(0.1, 0.1)))
+
+    assert decision.answer == "yes"
+    assert decision.identities_needed is None
+    assert len(decision.reasons) == 1
+    for number in ("0.7000", "0.6000", "+0.1000", "90 %", "+0.0100", "+0.1900", "100"):
+        assert number in decision.reasons[0]
+
+
+def test_no_when_the_interval_does_not_reach_above_zero():
+    assert decide(comparison(a=metric(-0.1, 0.1))).answer == "no"
+    assert decide(comparison(a=metric(0.0, 0.0))).answer == "no"
+
+
+@pytest.mark.parametrize(("difference", "leaning"), [(0.1, "yes"), (-0.1, "no")])
+def test_undecided_says_how_many_identities_would_do(difference, leaning):
+    decision = decide(comparison(a=metric(difference, 0.2)))
+
+    assert decision.answer == "undecided"
+    # The interval reaches 0.18 where it may reach 0.1: 100 * 1.8 ** 2 identities.
+    assert decision.identities_needed == pytest.approx(324, abs=1)
+    assert f"probably with the answer {leaning}" in decision.reasons[0]
+
+
+def test_undecided_without_any_difference_cannot_be_helped():
+    decision = decide(comparison(a=metric(0.0, 0.2)))
+
+    assert decision.answer == "undecided"
+    assert decision.identities_needed is None
+    assert "no practicable number" in decision.reasons[0]
+
+
+def test_confidence_decides():
+    numbers = comparison(a=metric(0.1, 0.106))
+
+    assert decide(numbers, confidence=0.9).answer == "yes"
+    assert decide(numbers, confidence=0.99).answer == "undecided"
+    assert decide(numbers, Gate(confidence=0.99)).answer == "undecided"
+    with pytest.raises(ValueError, match="`confidence`"):
+        decide(numbers, confidence=1.0)
+
+
+class TestEveryMetricMustPass:
+    gate = Gate(metrics=("a", "b"), confidence=0.9)
+
+    @pytest.mark.parametrize(
+        ("difference", "answer"), [(0.2, "yes"), (0.05, "undecided"), (-0.2, "no")]
+    )
+    def test_the_worst_answer_counts(self, difference, answer):
+        numbers = comparison(a=metric(0.2, 0.1), b=metric(difference, 0.1))
+        decision = decide(numbers, self.gate)
+
+        assert decision.answer == answer
+        assert len(decision.reasons) == 2
+
+    def test_a_no_beats_an_undecided(self):
+        numbers = comparison(a=metric(0.05, 0.1), b=metric(-0.2, 0.1))
+
+        assert decide(numbers, self.gate).answer == "no"
+
+    def test_without_a_gate_that_of_the_protocol_counts(self):
+        numbers = comparison(a=metric(0.2, 0.1), b=metric(-0.2, 0.1))
+
+        assert decide(numbers).answer == "yes"
+
+    def test_a_metric_that_was_not_measured_is_refused(self):
+        with pytest.raises(ValueError, match="'b', measured: a"):
+            decide(comparison(a=metric(0.2, 0.1)), self.gate)
+
+
+class TestLeastGain:
+    @pytest.mark.parametrize(
+        ("asked", "answer"), [(0.3, "yes"), (0.55, "undecided"), (0.7, "no")]
+    )
+    def test_the_interval_of_the_gain_decides(self, asked, answer):
+        decision = decide(comparison(a=metric(0.3, 0.1)), min_gain=asked)
+
+        assert decision.answer == answer
+        assert len(decision.reasons) == 2
+        assert f"{asked:.4f}" in decision.reasons[1]
+
+    def test_without_a_paragon_it_is_refused(self):
+        decision = decide(comparison(a=metric(0.3, 0.1, gain=None)), min_gain=0.1)
+
+        assert decision.answer == "no"
+        assert "no paragon was named" in decision.reasons[1]
+
+    def test_the_gate_may_ask_for_it(self):
+        numbers = comparison(a=metric(0.3, 0.1))
+
+        assert decide(numbers, Gate(confidence=0.9, min_gain=0.7)).answer == "no"
