@@ -5,7 +5,7 @@ from tfx.types.artifact import Artifact, Property, PropertyType
 EVIDENCE_FILE = "evidence.json"
 
 
-class CompatibilityEvidence(Artifact):  # type: ignore[misc]
+class CompatibilityEvidence(Artifact):
     """Evidence for one (new version, predecessor, protocol), in `EVIDENCE_FILE`.
 
     `answer` is the gate's: `yes`, `no`, `undecided`, or `bootstrap` where there was
@@ -20,7 +20,7 @@ class CompatibilityEvidence(Artifact):  # type: ignore[misc]
     }
 
 
-class ScannIndex(Artifact):  # type: ignore[misc]
+class ScannIndex(Artifact):
     """A published ScaNN index, as `index.json` (where it lies and how good it is)."""
 
     TYPE_NAME = "ScannIndex"

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+import absl.logging
 from tfx import v1 as tfx
 from tfx.dsl.compiler.compiler import Compiler
 from tfx.orchestration import metadata
@@ -60,14 +61,15 @@ def _progress(components: int) -> Iterator[None]:
             record.getMessage()
         )
 
-    log = logging.getLogger("absl")
-    level = log.level
+    verbosity = absl.logging.get_verbosity()
+    log = absl.logging.get_absl_logger()
     log.addFilter(say)
-    log.setLevel(logging.INFO)
+    # By absl's own function: TensorFlow's export saves and restores what that set.
+    absl.logging.set_verbosity(absl.logging.INFO)
     try:
         yield
     finally:
-        log.setLevel(level)
+        absl.logging.set_verbosity(verbosity)
         log.removeFilter(say)
 
 

@@ -19,7 +19,7 @@ from importlib import metadata
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from examples.kanji import report
 from keras_bct.data import glyphs, read_records
@@ -62,10 +62,10 @@ def main() -> None:
     (output / "summary.json").write_text(json.dumps(summary, indent=2))
 
     heading, *rows = report.table_rows(summary)
-    table = Table(*heading)
+    table = Table(*(Column(text, overflow="fold", min_width=8) for text in heading))
     for row in rows:
         table.add_row(*row)
-    Console(width=max(120, Console().width)).print(table)
+    Console(width=max(150, Console().width)).print(table)
     print(f"{summary['production']} is in production, after {summary['seconds']:.0f} s")
     print(f"report: {output / 'report.html'}\nsearch: {output / 'search.png'}")
 

@@ -28,6 +28,14 @@ def _show(value: float | None, signed: bool = False) -> str:
     return f"{value:+.4f}" if signed else f"{value:.4f}"
 
 
+def _gate(model: Mapping[str, Any]) -> str:
+    if not model["promoted"]:
+        return "refused"
+    # Without a predecessor there was nothing to prove.
+    alone = all(numbers["old_old"] is None for numbers in model["evidence"].values())
+    return "bootstrap" if alone else "promoted"
+
+
 def table_rows(summary: Mapping[str, Any]) -> list[list[str]]:
     """Lays the summary out as a table, one row a model and metric.
 
@@ -65,7 +73,7 @@ def table_rows(summary: Mapping[str, Any]) -> list[list[str]]:
                     if interval is None
                     else f"[{_show(interval[0], True)}, {_show(interval[1], True)}]",
                     "-" if numbers["gain"] is None else f"{numbers['gain']:.0%}",
-                    "promoted" if model["promoted"] else "refused",
+                    _gate(model),
                 ]
             )
     return rows

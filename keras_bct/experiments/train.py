@@ -55,7 +55,7 @@ def train(
         assert predecessor is not None and old_classifier is not None
         unseen = np.flatnonzero(~np.isin(records.labels, old_classifier.class_names))
         embeddings = models.load_embedder(predecessor).embed_bytes(
-            [records.images[i] for i in unseen], records.ids[unseen]
+            [records.images[i] for i in unseen], records.ids[unseen].tolist()
         )
         old_classifier = synthesize(
             old_classifier, embeddings, records.labels[unseen].tolist()
