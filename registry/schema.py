@@ -13,6 +13,7 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     DateTime,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -61,6 +62,7 @@ class Base(DeclarativeBase):
         list[str]: JSON,
         list[int]: JSON,
         datetime: UtcDateTime,
+        float: Double,
     }
 
 

@@ -173,7 +173,11 @@ def fill_gallery(registry):
 @pytest.fixture
 def environment():
     """Environment of a process that runs this tree's code."""
-    return {**os.environ, "PYTHONPATH": PYTHONPATH, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    return {
+        **os.environ,
+        "PYTHONPATH": PYTHONPATH + os.pathsep + os.environ.get("PYTHONPATH", ""),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
 
 
 SIGNAL = 4
