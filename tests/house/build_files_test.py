@@ -59,7 +59,7 @@ def target_of(module: str) -> str:
         folder = folder.parent
     name = folder.relative_to(ROOT).as_posix()
     if module.endswith(".__main__"):
-        return f"//{name}:main"
+        return f"//{name}:command"
     if name == "keras_bct":
         return "//keras_bct:modules"
     return f"//{name}:{folder.name}"
