@@ -61,7 +61,7 @@ class Classifier:
 
     References:
         Shen et al., Towards Backward-Compatible Representation Learning, CVPR 2020,
-        section 3.2: the old classifier is kept and frozen.
+        section 2.4: the old classifier is kept and frozen.
     """
 
     kind: str
@@ -249,7 +249,7 @@ def synthesize(
         array([0.71, 0.71], dtype=float32)
 
     References:
-        Shen et al., CVPR 2020, section 3.3, synthesised classifier weights.
+        Shen et al., CVPR 2020, section 2.5, synthesized classifier weights.
     """
     vectors = np.asarray(embeddings)
     names = np.asarray([str(label) for label in labels])

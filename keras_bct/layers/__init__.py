@@ -3,5 +3,13 @@
 from keras_bct.layers.cosine_head import CosineHead
 from keras_bct.layers.frozen_classifier import FrozenClassifier
 from keras_bct.layers.linear_head import LinearHead
+from keras_bct.layers.old_beside_new import OldBesideNew
+from keras_bct.layers.simplex_head import SimplexHead
 
-__all__ = ["CosineHead", "FrozenClassifier", "LinearHead"]
+__all__ = [
+    "CosineHead",
+    "FrozenClassifier",
+    "LinearHead",
+    "OldBesideNew",
+    "SimplexHead",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import keras
 import numpy as np
@@ -26,6 +26,9 @@ class ClassifierHead(keras.Layer):
         seed: Makes the default initialiser give the same rows every time.
         **kwargs: `name`, `dtype` and the like of `keras.Layer`.
     """
+
+    # Set where the head alone says what kind of classifier it is.
+    kind: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class ClassifierHead(keras.Layer):
         """
         bias = getattr(self, "bias", None)
         return Classifier(
-            kind=loss.kind,
+            kind=self.kind or loss.kind,
             weights=self.weights_by_class(),
             class_names=tuple(class_names),
             bias=None if bias is None else keras.ops.convert_to_numpy(bias),

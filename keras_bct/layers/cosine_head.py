@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -32,6 +33,21 @@ def cosines(embeddings: Any, rows: Any) -> Any:
     return ops.matmul(_unit(embeddings), ops.transpose(_unit(rows)))
 
 
+def cosines_and_length(embeddings: Any, rows: Any) -> Any:
+    """Give the cosines with every row, and `|x|` as a last column.
+
+    Args:
+        embeddings: `(batch, d)` float32.
+        rows: `(classes, d)` float32.
+
+    Returns:
+        `(batch, classes + 1)` float32.
+    """
+    squares = ops.sum(ops.square(embeddings), axis=-1, keepdims=True)
+    length = ops.sqrt(ops.maximum(squares, _SHORTEST**2))
+    return ops.concatenate([cosines(embeddings, rows), length], axis=-1)
+
+
 def _unit(vectors: Any) -> Any:
     squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
     return vectors * ops.rsqrt(ops.maximum(squares, _SHORTEST**2))
@@ -46,6 +62,8 @@ class CosineHead(ClassifierHead):
 
     Args:
         classes: The number of classes, at least 2.
+        with_length: Whether the embedding's length `|x|` follows as a last column, as
+            the original SphereFace needs it.
         **kwargs: `seed`, `kernel_initializer` and `kernel_regularizer` of the rows W;
             `name` and the like of `keras.Layer`.
 
@@ -59,6 +77,22 @@ class CosineHead(ClassifierHead):
         METHODS.md, section 2; Wang et al., CosFace, CVPR 2018, equation 4.
     """
 
+    def __init__(
+        self, classes: int, *, with_length: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(classes, **kwargs)
+        self.with_length = with_length
+
     def call(self, embeddings: Any) -> Any:
-        """Give the cosines."""
+        """Give the cosines, and the length where it is asked for."""
+        if self.with_length:
+            return cosines_and_length(embeddings, self.kernel)
         return cosines(embeddings, self.kernel)
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Any:
+        """Give `(batch, classes)`, or `(batch, classes + 1)` with the length."""
+        return (input_shape[0], self.classes + int(self.with_length))
+
+    def get_config(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        return {**super().get_config(), "with_length": self.with_length}

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from keras_bct.classifier import COSINE_KINDS, Classifier
-from keras_bct.layers.cosine_head import cosines
+from keras_bct.layers.cosine_head import cosines, cosines_and_length
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
@@ -41,7 +41,7 @@ class FrozenClassifier(keras.Layer):
         []
 
     References:
-        Shen et al., CVPR 2020, section 3.2, the influence loss L(w_c_old, phi).
+        Shen et al., CVPR 2020, equation 8: L(w_c_old, phi; T_BCT).
     """
 
     def __init__(self, classifier: Classifier, **kwargs: Any) -> None:
@@ -74,10 +74,16 @@ class FrozenClassifier(keras.Layer):
     def call(self, embeddings: Any) -> Any:
         """Give the old classifier's cosines or logits of the new embedding."""
         embeddings = embeddings[:, : self._old.embedding_size]
+        if self._has_length:
+            return cosines_and_length(embeddings, self.kernel)
         if self._old.kind in COSINE_KINDS:
             return cosines(embeddings, self.kernel)
         logits = ops.matmul(embeddings, ops.transpose(self.kernel))
         return logits if self.bias is None else logits + self.bias
+
+    @property
+    def _has_length(self) -> bool:
+        return self._old.kind == "sphereface" and self._old.scale is None
 
     @property
     def classifier(self) -> Classifier:
@@ -88,8 +94,8 @@ class FrozenClassifier(keras.Layer):
         return replace(self._old, weights=ops.convert_to_numpy(self.kernel), bias=bias)
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> Any:
-        """Give `(batch, classes)`."""
-        return (input_shape[0], self._old.classes)
+        """Give `(batch, classes)`; one more for the original SphereFace's length."""
+        return (input_shape[0], self._old.classes + int(self._has_length))
 
     def get_config(self) -> dict[str, Any]:
         """Give the old classifier's form and class names; its rows are weights."""

@@ -14,9 +14,10 @@ from keras_bct.losses.labels import row_labels
 class ClassifierLoss(keras.losses.Loss):
     """Cross entropy of a classifier head, one value a sample.
 
-    A subclass says in `logits` how logits follow from what the head gives. Everything
-    is computed in float32. Values are per sample, and the default reduction sums them
-    and divides by the batch size, which is exact under `MirroredStrategy`.
+    A subclass says in `plain_logits` how logits follow from what the head gives, and
+    in `logits` what a margin does to them. Everything is computed in float32. Values
+    are per sample, and the default reduction sums them and divides by the batch size,
+    which is exact under `MirroredStrategy`.
 
     Args:
         name: Name of the loss.
@@ -42,14 +43,27 @@ class ClassifierLoss(keras.losses.Loss):
     ) -> None:
         super().__init__(name=name, reduction=reduction, dtype=dtype)
 
+    def classes(self, outputs: Any) -> int:
+        """Give the number of classes that `outputs` are about."""
+        return int(outputs.shape[-1])
+
+    def plain_logits(self, outputs: Any) -> Any:
+        """Give the logits `(batch, classes)` without a margin.
+
+        Args:
+            outputs: `(batch, classes)` cosines or inner products, as the head gives
+                them.
+        """
+        raise NotImplementedError
+
     def logits(self, labels: Any, outputs: Any) -> Any:
-        """Give the logits `(batch, classes)` of what the head gave.
+        """Give the logits `(batch, classes)` that are trained on.
 
         Args:
             labels: `(batch,)` int32, each the row of a class.
-            outputs: `(batch, classes)` cosines or inner products.
+            outputs: As in `plain_logits`.
         """
-        raise NotImplementedError
+        return self.plain_logits(outputs)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Give the cross entropy of each sample.
@@ -62,7 +76,7 @@ class ClassifierLoss(keras.losses.Loss):
             `(batch,)`. NaN where a label lies outside the head and the backend could
             not raise.
         """
-        labels, valid = row_labels(y_true, y_pred.shape[-1])
+        labels, valid = row_labels(y_true, self.classes(y_pred))
         values = ops.sparse_categorical_crossentropy(
             labels, self.logits(labels, y_pred), from_logits=True
         )
@@ -80,17 +94,16 @@ class MarginLoss(ClassifierLoss):
     column is looked up and replaced; no one-hot matrix is made.
 
     Args:
-        scale: The factor s, positive.
+        scale: The factor s, positive; None where a subclass takes it from elsewhere.
         margin: The margin m, zero or more.
         **kwargs: As in `ClassifierLoss`.
     """
 
-    scale: float
     margin: float
 
-    def __init__(self, *, scale: float, margin: float, **kwargs: Any) -> None:
+    def __init__(self, *, scale: float | None, margin: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.scale = positive_number("scale", scale)
+        self.scale = None if scale is None else positive_number("scale", scale)
         self.margin = float(margin)
         if not np.isfinite(self.margin) or self.margin < 0:
             raise ValueError(
@@ -105,12 +118,26 @@ class MarginLoss(ClassifierLoss):
         """
         raise NotImplementedError
 
+    def parts(self, outputs: Any) -> tuple[Any, Any]:
+        """Give the cosines `(batch, classes)` and what they are multiplied with."""
+        return outputs, self.scale
+
+    def classes(self, outputs: Any) -> int:
+        """Give the number of classes that `outputs` are about."""
+        return int(self.parts(outputs)[0].shape[-1])
+
+    def plain_logits(self, outputs: Any) -> Any:
+        """Scale the cosines."""
+        cosines, scale = self.parts(outputs)
+        return scale * cosines
+
     def logits(self, labels: Any, outputs: Any) -> Any:
         """Replace the target column, then scale."""
-        cosine = ops.take_along_axis(outputs, labels[:, None], axis=1)[:, 0]
-        rows = ops.arange(ops.shape(outputs)[0], dtype="int32")
+        cosines, scale = self.parts(outputs)
+        of_target = ops.take_along_axis(cosines, labels[:, None], axis=1)[:, 0]
+        rows = ops.arange(ops.shape(cosines)[0], dtype="int32")
         where = ops.stack([rows, labels], axis=1)
-        return self.scale * ops.scatter_update(outputs, where, self.target(cosine))
+        return scale * ops.scatter_update(cosines, where, self.target(of_target))
 
     def get_config(self) -> dict[str, Any]:
         """Give what the constructor takes."""

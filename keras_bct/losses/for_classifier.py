@@ -35,15 +35,19 @@ def for_classifier(classifier: Classifier, **kwargs: Any) -> ClassifierLoss:
         "softmax": (Softmax, ()),
         "simplex": (Softmax, ()),
         "normsoftmax": (NormSoftmax, ("scale",)),
-        "sphereface": (SphereFace, ("scale", "margin")),
+        # Without a scale it is the original, scaled by the embedding's length.
+        "sphereface": (SphereFace, ("margin",)),
         "cosface": (CosFace, ("scale", "margin")),
         "arcface": (ArcFace, ("scale", "margin")),
     }
     loss, needed = losses[classifier.kind]
+    fields = {field: getattr(classifier, field) for field in needed}
+    if classifier.kind == "sphereface":
+        fields["scale"] = classifier.scale
     for field in needed:
         if getattr(classifier, field) is None:
             raise ValueError(
                 f"A classifier of kind {classifier.kind!r} needs `{field}`. Received: "
                 f"{field}=None; give the {field} that the old model was trained with."
             )
-    return loss(**{field: getattr(classifier, field) for field in needed}, **kwargs)
+    return loss(**fields, **kwargs)

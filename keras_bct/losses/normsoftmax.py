@@ -35,7 +35,7 @@ class NormSoftmax(ClassifierLoss):
         super().__init__(**kwargs)
         self.scale = positive_number("scale", scale)
 
-    def logits(self, labels: Any, outputs: Any) -> Any:
+    def plain_logits(self, outputs: Any) -> Any:
         """Scale the cosines."""
         return self.scale * outputs
 

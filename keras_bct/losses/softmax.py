@@ -29,6 +29,6 @@ class Softmax(ClassifierLoss):
 
     kind = "softmax"
 
-    def logits(self, labels: Any, outputs: Any) -> Any:
+    def plain_logits(self, outputs: Any) -> Any:
         """Give the head's logits as they are."""
         return outputs

@@ -15,6 +15,9 @@ from keras_bct.losses.classifier_loss import MarginLoss
 class SphereFace(MarginLoss):
     """Cross entropy with target logit `s psi(theta_y)`, others `s cos(theta_c)`.
 
+    With `scale=None` it is the original, with the embedding's length `|x|` in place of
+    s: give it what `CosineHead(classes, with_length=True)` gives.
+
     `psi(theta) = (-1)^k cos(m theta) - 2 k` for theta in `[k pi / m, (k+1) pi / m]`,
     the monotone continuation of `cos(m theta)`. Takes what `CosineHead` gives; one
     value a sample.
@@ -23,7 +26,7 @@ class SphereFace(MarginLoss):
     finite at cosine +-1 and no angle is differentiated.
 
     Args:
-        scale: The factor s, positive.
+        scale: The factor s, positive, or None for `|x|`.
         margin: The factor m on the angle, a whole number, at least 1.
         **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
@@ -42,13 +45,21 @@ class SphereFace(MarginLoss):
 
     kind = "sphereface"
 
-    def __init__(self, *, scale: float, margin: float = 4, **kwargs: Any) -> None:
+    def __init__(
+        self, *, scale: float | None, margin: float = 4, **kwargs: Any
+    ) -> None:
         super().__init__(scale=scale, margin=margin, **kwargs)
         if margin != int(margin) or margin < 1:
             raise ValueError(
                 "`margin` multiplies the angle and should be a whole number, at least "
                 f"1. Received: {margin!r}."
             )
+
+    def parts(self, outputs: Any) -> tuple[Any, Any]:
+        """Give the cosines, and s or the length that stands in the last column."""
+        if self.scale is None:
+            return outputs[:, :-1], outputs[:, -1:]
+        return outputs, self.scale
 
     def target(self, cosine: Any) -> Any:
         """Multiply the target's angle by the margin."""

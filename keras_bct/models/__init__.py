@@ -3,10 +3,12 @@
 from keras_bct.models.compatible_model import compatible_model
 from keras_bct.models.embedder import Embedder, load_embedder
 from keras_bct.models.export_version import export_version
+from keras_bct.models.frozen_embedder import FrozenEmbedder
 from keras_bct.models.glyph_network import glyph_network
 
 __all__ = [
     "Embedder",
+    "FrozenEmbedder",
     "compatible_model",
     "export_version",
     "glyph_network",

@@ -53,6 +53,17 @@ class Embedder:
         self._embed = embed
         self._embed_bytes = embed_bytes
 
+    def run(self, images: Any) -> Any:
+        """Embed one batch as a tensor, inside a TensorFlow graph or outside.
+
+        Args:
+            images: `(batch, height, width, channels)`, as the model takes them.
+
+        Returns:
+            `(batch, d)`, of the model's own floating-point type.
+        """
+        return self._embed(images)
+
     def embed(self, images: Any) -> NDArray[np.float32]:
         """Embed pictures, in batches.
 

@@ -16,6 +16,7 @@ from keras_bct.losses import (
     ("kind", "loss"),
     [
         ("softmax", Softmax),
+        ("simplex", Softmax),
         ("normsoftmax", NormSoftmax),
         ("sphereface", SphereFace),
         ("cosface", CosFace),
@@ -26,9 +27,9 @@ def test_old_classifier_keeps_its_form_scale_and_margin(kind, loss):
     old = Classifier(kind, np.eye(3), ("a", "b", "c"), scale=30.0, margin=2.0)
     found = for_classifier(old)
     assert type(found) is loss
-    if kind != "softmax":
+    if kind not in ("softmax", "simplex"):
         assert found.scale == 30.0
-    if kind not in ("softmax", "normsoftmax"):
+    if kind not in ("softmax", "simplex", "normsoftmax"):
         assert found.margin == 2.0
 
 

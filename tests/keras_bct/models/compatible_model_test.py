@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from keras_bct.classifier import Classifier
 from keras_bct.layers import CosineHead
-from keras_bct.losses import CosFace, Influence, for_classifier
+from keras_bct.losses import L2, CosFace, Distillation, Influence, for_classifier
 from keras_bct.models import compatible_model
 
 NAMES = tuple("abcde")
@@ -125,6 +125,120 @@ def test_fits_under_every_policy_and_compiler(policy, jit_compile):
     history = model.fit(pictures, labels, batch_size=16, epochs=20, verbose=0).history
     assert np.isfinite(history["loss"]).all()
     assert history["loss"][-1] < history["loss"][0]
+
+
+class TestTerms:
+    """What compares old and new embeddings, beside the influence loss."""
+
+    OLD = np.random.default_rng(5).normal(size=(16, 3)).astype("float32")
+
+    def test_stored_old_embeddings_are_a_second_input(self):
+        model = compatible_model(
+            backbone(),
+            CosineHead(8),
+            old_classifier(),
+            terms=("distillation", "embeddings"),
+        )
+        assert set(model.input) == {"image", "old_embedding"}
+        outputs = model({"image": batch()[0], "old_embedding": self.OLD})
+        shapes = {name: tuple(output.shape) for name, output in outputs.items()}
+        assert shapes["distillation"] == (16, 2, 5)
+        assert shapes["embeddings"] == (16, 2, 3)
+        np.testing.assert_array_equal(outputs["embeddings"][:, 0], self.OLD)
+        np.testing.assert_allclose(
+            outputs["distillation"][:, 1], outputs["old"], atol=1e-6
+        )
+
+    def test_old_model_and_stored_embeddings_train_alike(self):
+        old_model = keras.layers.Dense(3, use_bias=False, trainable=False)
+        pictures, labels = batch()
+        stored = np.asarray(old_model(pictures))
+        labels = {**labels, "distillation": labels["new"], "embeddings": labels["old"]}
+        weights = []
+        for how in ("run", "stored"):
+            model = compatible_model(
+                backbone(),
+                CosineHead(8, seed=0),
+                old_classifier(),
+                terms=("distillation", "embeddings"),
+                old_model=old_model if how == "run" else None,
+            )
+            inner = for_classifier(old_classifier())
+            model.compile(
+                keras.optimizers.SGD(0.1),
+                loss={
+                    "new": CosFace(scale=10.0, margin=0.2),
+                    "old": Influence(inner),
+                    "distillation": Distillation(inner, temperature=2.0),
+                    "embeddings": L2(),
+                },
+            )
+            inputs = {"image": pictures, "old_embedding": stored}
+            model.fit(
+                pictures if how == "run" else inputs,
+                labels,
+                batch_size=16,
+                epochs=3,
+                verbose=0,
+            )
+            weights.append([weight.numpy() for weight in model.trainable_weights])
+        for run, read in zip(*weights, strict=True):
+            np.testing.assert_allclose(run, read, atol=1e-6)
+
+    def test_l2_draws_the_new_embedding_to_the_old_one(self):
+        model = compatible_model(
+            backbone(3), CosineHead(8), terms=("embeddings",), old_embedding_size=3
+        )
+        model.compile(
+            keras.optimizers.Adam(0.05),
+            loss={"new": CosFace(scale=10.0, margin=0.2), "embeddings": L2()},
+            loss_weights={"new": 0.0, "embeddings": 1.0},
+        )
+        pictures, labels = batch()
+        old = pictures @ np.random.default_rng(6).normal(size=(6, 3))
+        data = tf.data.Dataset.from_tensors(
+            (
+                {"image": pictures, "old_embedding": old},
+                {"new": labels["new"], "embeddings": labels["new"]},
+            )
+        )
+        model.fit(data.repeat(300), verbose=0)
+        embeddings = model({"image": pictures, "old_embedding": old})["embeddings"]
+        np.testing.assert_allclose(embeddings[:, 1], old, atol=0.05)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"terms": ("kd",)}, r"`terms` should be among.*\['kd'\]"),
+            ({"terms": ("embeddings",)}, "`old_embedding_size`"),
+            ({"terms": ("distillation",)}, "needs one old classifier"),
+        ],
+    )
+    def test_terms_that_lack_what_they_need_are_refused(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            compatible_model(backbone(), CosineHead(8), **options)
+
+
+def test_several_old_classifiers_have_an_output_each():
+    model = compatible_model(
+        backbone(), CosineHead(8), {"old": old_classifier(), "older": old_classifier(2)}
+    )
+    outputs = model(batch()[0])
+    assert set(outputs) == {"new", "old", "older"}
+
+
+def test_old_classifiers_output_may_not_hide_another():
+    with pytest.raises(ValueError, match="should not be named 'new'"):
+        compatible_model(backbone(), CosineHead(8), {"new": old_classifier()})
+
+
+def test_learned_map_of_sizes_takes_the_place_of_the_first_components():
+    to_old = keras.layers.Dense(5, use_bias=False)
+    model = compatible_model(
+        backbone(), CosineHead(8), old_classifier(size=5), size_map=to_old
+    )
+    assert model(batch()[0])["old"].shape == (16, 5)
+    assert any(weight is to_old.kernel for weight in model.trainable_weights)
 
 
 def test_old_classifier_wider_than_the_embedding_is_refused():

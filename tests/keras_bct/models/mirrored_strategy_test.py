@@ -39,7 +39,13 @@ def train(name, strategy):
 
     from keras_bct.classifier import Classifier
     from keras_bct.layers import CosineHead
-    from keras_bct.losses import CosFace, Influence, for_classifier
+    from keras_bct.losses import (
+        Contrastive,
+        CosFace,
+        Distillation,
+        Influence,
+        for_classifier,
+    )
     from keras_bct.models import compatible_model
 
     rng = np.random.default_rng(0)
@@ -52,18 +58,39 @@ def train(name, strategy):
     # replica's own unmasked samples would be far from the mean over all of them.
     half = np.arange(BATCH * STEPS) % BATCH < BATCH // 2
     labels = np.where(half, labels % 5, 3 + labels % 6)
+    old_labels = np.where(labels < 4, labels, -1)
+    targets = {
+        "new": labels,
+        "old": old_labels,
+        "distillation": np.where(labels < 4, -1, labels),
+        "embeddings": labels,
+    }
+    old_embeddings = rng.normal(size=(BATCH * STEPS, 5)).astype("float32")
     data = tf.data.Dataset.from_tensor_slices(
-        (pictures, {"new": labels, "old": np.where(labels < 4, labels, -1)})
+        ({"image": pictures, "old_embedding": old_embeddings}, targets)
     ).batch(BATCH, drop_remainder=True)
     with strategy.scope():
-        model = compatible_model(network(name), CosineHead(9, seed=1), old)
+        model = compatible_model(
+            network(name),
+            CosineHead(9, seed=1),
+            old,
+            terms=("distillation", "embeddings"),
+        )
+        of_old = for_classifier(old)
         model.compile(
             keras.optimizers.SGD(0.01, momentum=0.9),
             loss={
                 "new": CosFace(scale=10.0, margin=0.2),
-                "old": Influence(for_classifier(old)),
+                "old": Influence(of_old),
+                "distillation": Distillation(of_old, temperature=2.0),
+                "embeddings": Contrastive(temperature=0.5),
             },
-            loss_weights={"new": 1.0, "old": 2.0},
+            loss_weights={
+                "new": 1.0,
+                "old": 2.0,
+                "distillation": 1.0,
+                "embeddings": 1.0,
+            },
         )
     model.fit(data, epochs=2, verbose=0)
     return model.get_weights()

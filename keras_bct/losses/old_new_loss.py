@@ -1,0 +1,63 @@
+"""The shared base of the losses that compare an old vector with a new one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_bct.losses.influence import NO_OLD_CLASS
+
+
+class OldNewLoss(keras.losses.Loss):
+    """A distance between what the old and the new model say of a sample.
+
+    A subclass gives it in `values`. Labels choose which samples count: those with -1
+    do not. As under `Influence`, the sum over the others is divided by the size of the
+    whole batch.
+
+    Args:
+        name: Name of the loss.
+        reduction: As in `keras.losses.Loss`.
+        dtype: Float32 unless told otherwise.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        reduction: str = "sum_over_batch_size",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__(name=name, reduction=reduction, dtype=dtype)
+
+    def values(self, old: Any, new: Any) -> Any:
+        """Give the distance of each sample.
+
+        Args:
+            old: `(batch, n)`.
+            new: `(batch, n)`.
+        """
+        raise NotImplementedError
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Give the loss of each sample.
+
+        Args:
+            y_true: `(batch,)` whole numbers; -1 leaves a sample out.
+            y_pred: `(batch, 2, n)`, what `OldBesideNew` gives.
+
+        Returns:
+            `(batch,)`, 0 where the label is -1.
+        """
+        counts = ops.not_equal(ops.reshape(y_true, (-1,)), NO_OLD_CLASS)
+        # A sample left out may lack an old vector (NaN), and a masked NaN would still
+        # be NaN in the gradient: compare its new vector with itself instead.
+        new = y_pred[:, 1]
+        old = ops.where(counts[:, None], y_pred[:, 0], ops.stop_gradient(new))
+        return ops.where(counts, self.values(old, new), 0.0)
+
+    def get_config(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        return {**super().get_config(), "dtype": self.dtype}
