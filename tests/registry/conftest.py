@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +56,22 @@ def make_model(tmp_path):
     return make
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory):
+    """A database that was migrated once; copying it is quicker than migrating."""
+    root = tmp_path_factory.mktemp("empty")
+    Registry.init(root).database.close()
+    return root / "registry.db"
+
+
 @pytest.fixture
-def registry(tmp_path):
+def registry(tmp_path, empty_database):
     """An empty registry."""
-    return Registry.init(tmp_path / "root")
+    (tmp_path / "root").mkdir()
+    shutil.copy(empty_database, tmp_path / "root")
+    registry = Registry(tmp_path / "root")
+    yield registry
+    registry.database.close()
 
 
 @pytest.fixture
@@ -173,9 +186,10 @@ def fill_gallery(registry):
 @pytest.fixture
 def environment():
     """Environment of a process that runs this tree's code."""
+    paths = [PYTHONPATH, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return {
         **os.environ,
-        "PYTHONPATH": PYTHONPATH + os.pathsep + os.environ.get("PYTHONPATH", ""),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
 
