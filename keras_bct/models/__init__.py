@@ -5,6 +5,7 @@ from keras_bct.models.embedder import Embedder, load_embedder
 from keras_bct.models.export_version import export_version
 from keras_bct.models.frozen_embedder import FrozenEmbedder
 from keras_bct.models.glyph_network import glyph_network
+from keras_bct.models.resnet import resnet
 
 __all__ = [
     "Embedder",
@@ -13,4 +14,5 @@ __all__ = [
     "export_version",
     "glyph_network",
     "load_embedder",
+    "resnet",
 ]
