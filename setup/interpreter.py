@@ -118,7 +118,13 @@ def find(named: str | None = None) -> Interpreter:
         else _candidates(accepted)
     )
     rejected: dict[str, str] = {}
+    asked: set[str] = set()
     for path, source in places:
+        # /bin may be /usr/bin, and python3 the python3.13 that was asked before.
+        file = os.path.realpath(path)
+        if file in asked:
+            continue
+        asked.add(file)
         answer = _probe(path)
         if answer is None:
             rejected[path] = "does not answer"  # As a shim of a version not chosen.
@@ -214,9 +220,9 @@ def _advice(
             f"No Python here will do. Expected Python {wanted}: {reason}.",
             *(seen or ["There is none on PATH, among pyenv's versions or with uv."]),
             "Install one in any of these ways, then run make again:",
+            *([debian] if accepted == NEWER_SET else []),
             f"  uv python install {best}    (python3 -m pip install uv brings uv)",
             f"  pyenv install {best}",
-            *([debian] if accepted == NEWER_SET else []),
             f"or name one: make test INTERPRETER=/path/to/python{best}",
         ]
     )

@@ -104,6 +104,17 @@ def test_says_what_to_install_where_none_fits(machine, glibc, make_python):
     assert "pyenv install 3.10" in message
 
 
+def test_lists_a_python_with_several_names_once(machine, glibc, make_python):
+    glibc(2, 36)
+    path = make_python(machine / "bin", "3.12.1")
+    (machine / "bin" / "python3").symlink_to(path)
+
+    with pytest.raises(interpreter.NoInterpreterError) as error:
+        interpreter.find()
+
+    assert str(error.value).count("is Python 3.12.1") == 1
+
+
 def test_names_debians_packages_where_they_fit(machine, glibc):
     glibc(2, 41)
 
