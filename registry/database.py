@@ -11,7 +11,12 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import event, text
 from sqlalchemy.engine import URL, Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.orm import Session
 
 from registry.errors import RegistryError, SchemaError, UsageError
@@ -150,8 +155,11 @@ class Database:
             ):
                 yield session
                 session.flush()
-        except OperationalError as error:
-            raise _unreachable(self.url, error) from error
+        except DatabaseError as error:
+            # Its subclasses speak of the statement; these two of the database itself.
+            if type(error) in (OperationalError, DatabaseError):
+                raise _unreachable(self.url, error) from error
+            raise
 
     def reading(self) -> contextlib.AbstractContextManager[Session]:
         """A session on one consistent state."""

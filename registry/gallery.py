@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -322,7 +323,7 @@ class Gallery:
                 if values is None
                 else _strings(f"{name}s", values, len(vectors))
             )
-        if len(fingerprint) != 64:
+        if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):
             raise UsageError(
                 "`fingerprint` should be that of a version, 64 hexadecimal "
                 f"characters. Received: {fingerprint!r}."

@@ -13,10 +13,17 @@ Reporter = Callable[[str, "int | None"], contextlib.AbstractContextManager[Progr
 
 @contextlib.contextmanager
 def show_bytes(title: str, total: int | None) -> Iterator[Progress]:
-    """A bar that counts bytes; it appears when the work takes over a second."""
+    """A bar that counts bytes, shown to a terminal after a second of work."""
     from tqdm import tqdm
 
     with tqdm(
-        desc=title, total=total, unit="B", unit_scale=True, delay=1, leave=False
+        desc=title,
+        total=total,
+        unit="B",
+        unit_scale=True,
+        delay=1,
+        leave=False,
+        # None: only where somebody watches.
+        disable=None,
     ) as bar:
         yield bar.update

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from registry.cli.command import Command, open_registry
 from registry.cli.evidence_table import evidence_table
@@ -37,6 +38,8 @@ def _run(args: argparse.Namespace) -> int:
     print(f"the gate of {evidence.protocol_name} answers: {evidence.answer}")
     for reason in evidence.reasons:
         print(f"  - {reason}")
+    for warning in json.loads(evidence.comparison)["warnings"]:
+        print(f"  ! {warning}")
     return 0
 
 

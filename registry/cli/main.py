@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from absl import app, flags
@@ -84,10 +87,20 @@ def main(args: argparse.Namespace) -> int:
     """Runs one command; returns its exit code."""
     command: Command = args.command
     try:
-        return command.run(args)
+        code = command.run(args)
+        sys.stdout.flush()
+        return code
     except RegistryError as error:
         print_error(args, error)
         return error.exit_code
+    except BrokenPipeError:
+        # Whoever read has had enough, as `head` does; nothing is left to say, and
+        # Python would still try to at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        print(f"registry: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("registry: stopped", file=sys.stderr)
         return 1
@@ -95,6 +108,11 @@ def main(args: argparse.Namespace) -> int:
 
 def run(argv: Sequence[str] | None = None) -> None:
     """Entry point of the console command; leaves by `sys.exit`."""
+    # Other libraries' chatter would bury what a command says.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    warnings.filterwarnings("ignore", category=FutureWarning, module="google")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     app.run(
         main,
         argv=None if argv is None else ["registry", *argv],

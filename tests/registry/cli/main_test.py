@@ -61,6 +61,38 @@ def test_a_folder_without_registry_exits_2(spawn, tmp_path):
     assert "registry init" in refused.err
 
 
+def test_a_root_that_is_a_file_exits_1(spawn, tmp_path):
+    (tmp_path / "file").touch()
+    refused = spawn("--root", tmp_path / "file", "init")
+    assert refused.code == 1
+    assert "Traceback" not in refused.err
+
+
+def test_a_file_that_is_no_database_exits_1(spawn, tmp_path):
+    (tmp_path / "registry.db").write_bytes(b"no database" * 100)
+    refused = spawn("--root", tmp_path, "list")
+    assert refused.code == 1
+    assert "not a database" in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_a_reader_that_stops_reading_is_no_error(
+    root, registry, make_model, environment
+):
+    for name in "abc":
+        registry.register("glyphs", make_model(name))
+    done = subprocess.run(
+        f"{sys.executable} -m registry --root {root} list | true; "
+        'echo "${PIPESTATUS[0]}"',
+        shell=True,
+        executable="/bin/bash",
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
 def test_errors_are_json_where_a_program_reads(run):
     refused = run("show", "glyphs/1", "--json")
     assert refused.code == 2
