@@ -1,7 +1,13 @@
 import pytest
 
 from registry.errors import NameRefusedError, UsageError
-from registry.names import check_gallery_name, check_name, parse_alias, parse_version
+from registry.names import (
+    check_gallery_name,
+    check_name,
+    parse_alias,
+    parse_index,
+    parse_version,
+)
 
 
 @pytest.mark.parametrize("name", ["faces", "faces-v2", "a", "kanji_64.d", "x" * 100])
@@ -74,3 +80,13 @@ def test_an_alias_is_model_and_name():
 def test_other_spellings_of_an_alias_are_refused(text):
     with pytest.raises(UsageError):
         parse_alias(text)
+
+
+def test_an_index_is_model_and_number():
+    assert parse_index("glyphs#2") == ("glyphs", 2)
+
+
+@pytest.mark.parametrize("text", ["glyphs", "glyphs#", "glyphs#0", "#1", "glyphs/1"])
+def test_other_spellings_of_an_index_are_refused(text):
+    with pytest.raises(UsageError):
+        parse_index(text)
