@@ -275,12 +275,12 @@ def synthesize(
         row = int(np.flatnonzero(~np.isfinite(lengths[:, 0]))[0])
         raise ValueError(
             "`embeddings` should be finite. Received NaN or infinity in class "
-            f"{new_names[row]!r}."
+            f"{str(new_names[row])!r}."
         )
     if not np.all(lengths > 0):
         row = int(np.flatnonzero(lengths[:, 0] <= 0)[0])
         raise ValueError(
-            f"The mean embedding of class {new_names[row]!r} is zero and gives no "
+            f"The mean embedding of class {str(new_names[row])!r} is zero and gives no "
             "direction for its row; leave the class out."
         )
     length = 1.0

@@ -138,8 +138,8 @@ def _matrix(column: pa.ChunkedArray, path: Path) -> np.ndarray[Any, Any]:
     return matrix
 
 
-def _arrays(rows: GalleryRows) -> dict[str, np.ndarray[Any, Any]]:
-    arrays: dict[str, np.ndarray[Any, Any]] = {
+def _arrays(rows: GalleryRows) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
         name: np.array([value or "" for value in rows.column(name)], np.str_)
         for name in ("id", "label", "camera", "fingerprint")
     }

@@ -209,7 +209,7 @@ def prepare(vectors: Floats, first_components: int, distance: str) -> Floats:
         return cut
     norms = np.linalg.norm(cut, axis=1, keepdims=True)
     # A vector of zeros has no direction; it stays, and is as far from all others.
-    scaled: Floats = cut / np.where(norms > 0, norms, 1).astype(np.float32)
+    scaled: Floats = np.divide(cut, np.where(norms > 0, norms, 1), dtype=np.float32)
     return scaled
 
 

@@ -155,13 +155,14 @@ def likeness(pictures: GreyPictures) -> npt.NDArray[np.float64]:
         float64, shape (faces, faces), symmetric with a diagonal of 1.
     """
     count, faces = pictures.shape[:2]
-    total = np.zeros((faces, faces))
+    total = np.zeros((faces, faces), np.float64)
     for character in pictures:
         rows = character.reshape(faces, -1).astype(np.float64)
         rows -= rows.mean(axis=1, keepdims=True)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         total += rows @ rows.T
-    return total / count
+    mean: npt.NDArray[np.float64] = total / count
+    return mean
 
 
 def _font(face: Typeface, size: int) -> ImageFont.FreeTypeFont:
@@ -248,7 +249,7 @@ def run(arguments: Sequence[str]) -> int:
             print(f"{face.name}: {len(characters) - lacking} characters", flush=True)
             columns.append(pictures)
     images = np.stack(columns, axis=1)
-    complete = images.any(axis=(2, 3)).all(axis=1)
+    complete = np.all(np.any(images, axis=(2, 3)), axis=1)
     for one, other, alike in alike_across_families(images[complete], faces):
         print(f"{one} and {other} are alike ({alike:.2f}): make them one family")
     Glyphs(images, characters, tuple(face.name for face in faces)).save(options.out)

@@ -70,7 +70,7 @@ class EmbeddingSet:
         if len(unique) < rows:
             raise ValueError(
                 "`ids` should name every item once. Received: "
-                f"{unique[counts > 1][0]!r} {counts.max()} times."
+                f"{str(unique[counts > 1][0])!r} {counts.max()} times."
             )
         self._refuse_not_finite()
 

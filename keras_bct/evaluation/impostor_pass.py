@@ -45,7 +45,7 @@ class ScoreGrid:
     @property
     def edges(self) -> Floats:
         """(buckets,) float64, the lower end of each bucket; the first is infinite."""
-        edges = self.low + self.width * (np.arange(self.buckets) - 1.0)
+        edges = self.low + self.width * (np.arange(self.buckets, dtype=np.float64) - 1)
         edges[0] = -np.inf
         return edges
 
@@ -136,9 +136,9 @@ class ImpostorPass:
 
     def histogram(self, impostors: int) -> Integers:
         """(buckets,) int64: impostors by bucket, the masked pairs taken out again."""
-        total = np.sum(self._histograms, axis=0, dtype=np.int64)
+        total = np.asarray(np.sum(self._histograms, axis=0, dtype=np.int64))
         total[0] = impostors - int(total[1:].sum())
-        return np.asarray(total)
+        return total
 
     def kept(self) -> KeptPairs:
         """The pairs that were kept, in a fixed order."""

@@ -89,10 +89,10 @@ def verify_pairs(
     from keras_bct.evaluation import kernels
 
     rows, columns = _rows_of(queries.ids, gallery.ids, pairs)
-    identities, codes = np.unique(
+    identities, identity = np.unique(
         np.concatenate([queries.labels, gallery.labels]), return_inverse=True
     )
-    codes = codes.astype(np.int32)
+    codes = identity.astype(np.int32)
     first, second = codes[: len(queries)][rows], codes[len(queries) :][columns]
     genuine_pairs = int(np.count_nonzero(first == second))
     total = len(rows) - genuine_pairs
