@@ -4,6 +4,7 @@ TensorFlow divides the CPU into logical devices only before it starts, so the tr
 runs in a process of its own: python mirrored_strategy_test.py RESULT.npz
 """
 
+import os
 import subprocess
 import sys
 
@@ -119,7 +120,12 @@ def main(path):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     path = tmp_path_factory.mktemp("mirrored") / "weights.npz"
-    subprocess.run([sys.executable, __file__, str(path)], check=True, timeout=240)
+    subprocess.run(
+        [sys.executable, __file__, str(path)],
+        check=True,
+        timeout=240,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     with np.load(path) as results:
         return dict(results)
 
