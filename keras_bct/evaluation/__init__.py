@@ -4,6 +4,11 @@ Importing it imports neither TensorFlow nor Keras, and no compiler before a metr
 computed.
 """
 
+from keras_bct.evaluation.backfilling_curve import (
+    BackfillingCurve,
+    backfilling_curve,
+    paper_cutoffs,
+)
 from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.comparison import (
     Comparison,
@@ -21,6 +26,7 @@ from keras_bct.evaluation.rank_counts import RankCounts
 
 __all__ = [
     "KNOWN_METRICS",
+    "BackfillingCurve",
     "Bootstrap",
     "Comparison",
     "Decision",
@@ -33,8 +39,10 @@ __all__ = [
     "Protocol",
     "RankCounts",
     "Source",
+    "backfilling_curve",
     "compare",
     "compare_measurements",
     "decide",
     "measure",
+    "paper_cutoffs",
 ]

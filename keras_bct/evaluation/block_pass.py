@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,12 +102,10 @@ def run_pass(
     consumers: Sequence[Consumer],
     execution: Execution,
     description: str,
-    queries: npt.NDArray[np.int64] | None = None,
 ) -> None:
     """Gives every pair's score to the consumers, a tile at a time.
 
-    Never are more than a tile's scores a thread held. After an error or an interrupt
-    the threads end with the tile that they are at.
+    Never are more than a tile's scores a thread held.
 
     Args:
         scoring: Scores the pairs.
@@ -115,60 +113,97 @@ def run_pass(
         consumers: What takes the scores.
         execution: How the work is done.
         description: For the progress bar.
-        queries: (k,) int64: only these blocks of `block_rows` queries; None: all.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     from keras_bct.evaluation import kernels
     from keras_bct.evaluation.product import product_on
 
     block_rows = min(execution.block_rows or BLOCK_ROWS, len(scoring.left))
-    width = max(1, min(len(scoring.right), _TILE_SCORES // block_rows))
-    starts = list(range(0, len(scoring.left), block_rows))
-    if queries is not None:
-        starts = [starts[i] for i in queries]
+    width = tile_width(block_rows, len(scoring.right))
     multiply = product_on(execution.device, scoring)
+    local = threading.local()
+
+    def work(rows: slice, stop: threading.Event) -> None:
+        if not hasattr(local, "buffer"):
+            local.buffer = np.empty(block_rows * width, np.float32)
+        members = relevance.members(rows)
+        exact = scoring.exact(members.rows + rows.start, members.columns)
+        block = Block(rows, members, exact)
+        states = [consumer.open(block) for consumer in consumers]
+        left = scoring.left_operand(rows)
+        for columns in slices(len(scoring.right), width):
+            if stop.is_set():
+                return
+            shape = (len(left), columns.stop - columns.start)
+            scores = local.buffer[: shape[0] * shape[1]].reshape(shape)
+            multiply(left, columns, scores)
+            kernels.mask(scores, members.offsets, members.columns, columns.start)
+            for consumer, state in zip(consumers, states, strict=True):
+                consumer.take(state, scores, columns)
+        for consumer, state in zip(consumers, states, strict=True):
+            consumer.close(state)
+
+    run_blocks(len(scoring.left), block_rows, work, execution, description)
+
+
+def run_blocks(
+    queries: int,
+    block_rows: int,
+    work: Callable[[slice, threading.Event], None],
+    execution: Execution,
+    description: str,
+) -> None:
+    """Works on blocks of queries with a thread a core, each with a BLAS of one thread.
+
+    After an error or an interrupt no further block is begun, and those that are being
+    worked on are told to stop.
+
+    Args:
+        queries: How many there are.
+        block_rows: How many make a block.
+        work: Takes a block's rows, and an event that is set when it should stop.
+        execution: How the work is done.
+        description: For the progress bar.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
     stop = threading.Event()
-    todo = iter(starts)
+    todo = iter(slices(queries, block_rows))
     lock = threading.Lock()
 
-    def work(bar: Any) -> None:
-        buffer = np.empty(block_rows * width, np.float32)
+    def work_on(bar: Any) -> None:
         while not stop.is_set():
             with lock:
-                start = next(todo, None)
-            if start is None:
+                rows = next(todo, None)
+            if rows is None:
                 return
-            rows = slice(start, min(start + block_rows, len(scoring.left)))
-            members = relevance.members(rows)
-            exact = scoring.exact(members.rows + start, members.columns)
-            block = Block(rows, members, exact)
-            states = [consumer.open(block) for consumer in consumers]
-            left = scoring.left_operand(rows)
-            for first in range(0, len(scoring.right), width):
-                if stop.is_set():
-                    return
-                columns = slice(first, min(first + width, len(scoring.right)))
-                shape = (len(left), columns.stop - first)
-                scores = buffer[: shape[0] * shape[1]].reshape(shape)
-                multiply(left, columns, scores)
-                kernels.mask(scores, members.offsets, members.columns, first)
-                for consumer, state in zip(consumers, states, strict=True):
-                    consumer.take(state, scores, columns)
-            for consumer, state in zip(consumers, states, strict=True):
-                consumer.close(state)
+            work(rows, stop)
             with lock:
-                bar.update(len(left))
+                bar.update(rows.stop - rows.start)
 
-    total = len(starts) * block_rows
     with (
-        progress_bar(total, description, "query", execution.progress) as bar,
+        progress_bar(queries, description, "query", execution.progress) as bar,
         threadpool_limits(1, user_api="blas"),
         ThreadPoolExecutor(execution.threads) as pool,
     ):
-        futures = [pool.submit(work, bar) for _ in range(execution.threads)]
+        futures = [pool.submit(work_on, bar) for _ in range(execution.threads)]
         try:
-            for future in futures:
-                future.result()
+            wait(futures, return_when=FIRST_EXCEPTION)
         finally:
             stop.set()
+        for future in futures:
+            future.result()
+
+
+def slices(total: int, size: int) -> list[slice]:
+    """Cuts a range into slices.
+
+    Example:
+        >>> slices(5, 2)
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(i, min(i + size, total)) for i in range(0, total, size)]
+
+
+def tile_width(block_rows: int, items: int) -> int:
+    """How many gallery items make a tile with so many queries."""
+    return max(1, min(items, _TILE_SCORES // block_rows))

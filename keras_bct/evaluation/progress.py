@@ -21,7 +21,11 @@ def progress_bar(total: int, description: str, unit: str, shown: bool = True) ->
     """
     from tqdm import tqdm
 
-    return tqdm(
+    class Bar(tqdm):
+        # The thread that watches for slow bars would outlive the work.
+        monitor_interval = 0
+
+    return Bar(
         total=total,
         desc=description,
         unit=unit,

@@ -163,7 +163,7 @@ def test_versions_must_hold_the_same_items(make_protocol, versions):
     protocol = make_protocol("retrieval/mAP")
     everyone = versions["new_queries"]
     backwards = np.arange(len(everyone))[::-1]
-    with pytest.raises(ValueError, match="`new_queries`.*107 items, expected 108"):
+    with pytest.raises(ValueError, match=r"`new_queries`.*107 items, expected 108"):
         compare(
             protocol,
             **versions | {"new_queries": everyone.take(np.arange(107))},

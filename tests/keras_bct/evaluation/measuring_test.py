@@ -197,7 +197,7 @@ def test_first_components_are_cut_before_rows_are_normalised(
 
     cut = make_protocol("retrieval/mAP", first_components=queries.embedding_size)
     assert measure(cut, wide, gallery).values == expected
-    with pytest.raises(ValueError, match="`first_components`.*19 and 16 components"):
+    with pytest.raises(ValueError, match=r"`first_components`.*19 and 16 components"):
         measure(protocol, wide, gallery)
     with pytest.raises(ValueError, match="at most the 16 components of `gallery`"):
         measure(make_protocol("retrieval/mAP", first_components=17), wide, gallery)
@@ -292,7 +292,7 @@ class TestPrototypes:
 class TestRefused:
     def test_a_zero_vector_with_cosine_is_named(self, make_protocol, make_set):
         queries = make_set("q", list("xy"), [[1, 0], [0, 0]])
-        with pytest.raises(ValueError, match="`queries`.*zero vector.*'q00001'"):
+        with pytest.raises(ValueError, match=r"`queries`.*zero vector.*'q00001'"):
             measure(make_protocol("retrieval/mAP"), queries, queries)
         measure(
             make_protocol("retrieval/mAP", distance="l2", exclude=()), queries, queries
@@ -317,7 +317,7 @@ class TestRefused:
 
     def test_identification_without_strangers(self, make_protocol, make_set):
         items = make_set("q", list("xy"), np.eye(2))
-        with pytest.raises(ValueError, match="non-mated probes.*2 queries, all"):
+        with pytest.raises(ValueError, match=r"non-mated probes.*2 queries, all"):
             measure(
                 make_protocol("identification/TPIR@FPIR=0.1", exclude=()), items, items
             )
