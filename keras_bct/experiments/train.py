@@ -1,15 +1,22 @@
 """Trains one version from a recipe and exports it."""
 
+import dataclasses
 import os
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from keras_bct import data, layers, losses, models
 from keras_bct.classifier import Classifier, synthesize
+from keras_bct.experiments.deep_glyph_network import deep_glyph_network
 from keras_bct.experiments.recipe import Recipe
+
+SIZE_MAP = "size_map.npy"
+"""In `assets.extra` of a version with a learned linear map, `(d, d_old)` float32."""
 
 
 def train(
@@ -24,7 +31,8 @@ def train(
     """Trains a version on TFRecords and writes it as a SavedModel.
 
     The learning rate rises over the first twentieth of the steps and falls to zero
-    along a cosine.
+    along a cosine. The methods that need old embeddings run the old model, frozen, on
+    the same augmented batch.
 
     Args:
         recipe: How to train.
@@ -40,42 +48,43 @@ def train(
         ValueError: The method needs a predecessor and there is none, there are no
             pictures, or they have one class only.
     """
-    if recipe.method != "independent" and predecessor is None:
+    if recipe.method == "independent":
+        predecessor = None
+    elif predecessor is None:
         raise ValueError(
             f"method {recipe.method!r} trains against a predecessor. Received: "
             "predecessor=None; train the first version with method 'independent'"
         )
     records = data.read_records(patterns, compression=compression)
     class_names = tuple(sorted(set(records.labels)))
-    old_classifier = None
-    if recipe.method != "independent":
-        assert predecessor is not None
-        old_classifier = Classifier.load(os.path.join(predecessor, "assets.extra"))
-    if recipe.method == "beta-sys":
-        assert predecessor is not None and old_classifier is not None
-        unseen = np.flatnonzero(~np.isin(records.labels, old_classifier.class_names))
-        embeddings = models.load_embedder(predecessor).embed_bytes(
-            [records.images[i] for i in unseen], records.ids[unseen].tolist()
-        )
-        old_classifier = synthesize(
-            old_classifier, embeddings, records.labels[unseen].tolist()
-        )
+    old = None if predecessor is None else _old_classifier(recipe, predecessor, records)
 
     keras.utils.set_random_seed(recipe.seed)
-    backbone = models.glyph_network(
-        recipe.embedding_size,
-        recipe.width,
-        image_shape=recipe.image_shape,
-        seed=recipe.seed,
+    backbone = _backbone(recipe)
+    loss = _classifier_loss(recipe)
+    head_type = (
+        layers.LinearHead if isinstance(loss, losses.Softmax) else layers.CosineHead
     )
-    head = layers.CosineHead(len(class_names), seed=recipe.seed)
-    model = models.compatible_model(backbone, head, old_classifier)
+    head = head_type(len(class_names), seed=recipe.seed)
+    size_map = None
+    if recipe.size_map and old is not None:
+        size_map = keras.layers.Dense(
+            old.embedding_size,
+            use_bias=False,
+            kernel_initializer=keras.initializers.GlorotUniform(seed=recipe.seed),
+            name="size_map",
+        )
+    terms = [] if old is None else _terms(recipe, old)
+    beside = {term.output for term in terms} - {"old"}
+    model = models.compatible_model(
+        backbone,
+        head,
+        old if any(term.output == "old" for term in terms) else None,
+        terms=sorted(beside),
+        old_model=models.FrozenEmbedder(predecessor) if beside and predecessor else None,
+        size_map=size_map,
+    )
     warm_up = max(1, recipe.steps // 20)
-    loss: dict[str, losses.ClassifierLoss | losses.Influence] = {
-        "new": losses.CosFace(scale=recipe.scale, margin=recipe.margin)
-    }
-    if old_classifier is not None:
-        loss["old"] = losses.Influence(losses.for_classifier(old_classifier))
     model.compile(
         optimizer=keras.optimizers.AdamW(
             keras.optimizers.schedules.CosineDecay(
@@ -85,24 +94,32 @@ def train(
                 warmup_steps=warm_up,
             ),
         ),
-        loss=loss,
-        loss_weights={"new": 1.0, "old": recipe.influence_weight}
-        if old_classifier is not None
-        else None,
+        loss={"new": loss, **{term.output: term.loss for term in terms}},
+        loss_weights={"new": 1.0, **{term.output: term.weight for term in terms}},
         # What Keras calls "auto" is XLA, which takes twice as long on a CPU.
         jit_compile=False,
     )
+    batches = data.training_dataset(
+        patterns,
+        class_names=class_names,
+        old_class_names=None if old is None else old.class_names,
+        image_shape=recipe.image_shape,
+        batch_size=recipe.batch_size,
+        seed=recipe.seed,
+        compression=compression,
+    )
+
+    def with_labels(images: Any, labels: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        rows = {term.output: labels[term.samples] for term in terms}
+        if recipe.method == "lwf":
+            # The old model's soft labels stand in where it has no class.
+            without_old = tf.where(labels["old"] < 0, labels["new"], -1)
+            rows["distillation"] = without_old
+        return images, {"new": labels["new"], **rows}
+
     started = time.monotonic()
     history = model.fit(
-        data.training_dataset(
-            patterns,
-            class_names=class_names,
-            old_class_names=old_classifier.class_names if old_classifier else None,
-            image_shape=recipe.image_shape,
-            batch_size=recipe.batch_size,
-            seed=recipe.seed,
-            compression=compression,
-        ),
+        batches.map(with_labels),
         # Ten epochs of the schedule, so that there is progress to see.
         epochs=10,
         steps_per_epoch=max(1, recipe.steps // 10),
@@ -112,7 +129,7 @@ def train(
     models.export_version(
         directory,
         backbone,
-        head.to_classifier(loss["new"], class_names),
+        head.to_classifier(loss, class_names),
         training={
             "recipe": recipe.method,
             "steps": recipe.steps,
@@ -120,3 +137,94 @@ def train(
             "loss": history.history["loss"][-1],
         },
     )
+    if size_map is not None:
+        np.save(
+            os.path.join(directory, "assets.extra", SIZE_MAP),
+            keras.ops.convert_to_numpy(size_map.kernel),
+            allow_pickle=False,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Term:
+    """A term of the loss beside the new classifier's.
+
+    Attributes:
+        output: The model's output that it is put on.
+        loss: The loss.
+        weight: Its weight.
+        samples: Whose labels choose the samples: `old` leaves out what has no old
+            class, `new` leaves out none.
+    """
+
+    output: str
+    loss: keras.losses.Loss
+    weight: float
+    samples: str
+
+
+def _terms(recipe: Recipe, old: Classifier) -> list[_Term]:
+    if recipe.method == "l2":
+        return [_Term("embeddings", losses.L2(), recipe.influence_weight, "old")]
+    form = losses.for_classifier(old)
+    terms = [_Term("old", losses.Influence(form), recipe.influence_weight, "old")]
+    if recipe.method in ("beta-kd", "lwf"):
+        distillation = losses.Distillation(form, temperature=recipe.temperature)
+        weight = recipe.distillation_weight
+        terms.append(_Term("distillation", distillation, weight, "new"))
+    return terms
+
+
+def _old_classifier(
+    recipe: Recipe, predecessor: str, records: data.ImageRecords
+) -> Classifier:
+    """Gives the predecessor's classifier with the rows that the recipe asks for."""
+    old = Classifier.load(os.path.join(predecessor, "assets.extra"))
+    known = np.isin(records.labels, old.class_names)
+    means = recipe.old_rows == "means"
+    needed = np.zeros(len(records), bool)
+    if means:
+        needed |= known
+    if recipe.method == "beta-sys":
+        needed |= ~known
+    if not needed.any():
+        return old
+    rows = np.flatnonzero(needed)
+    embeddings = models.load_embedder(predecessor).embed_bytes(
+        [records.images[row] for row in rows], records.ids[rows].tolist()
+    )
+    labels = records.labels[rows]
+    if not means:
+        return synthesize(old, embeddings, labels.tolist())
+    names = sorted(set(labels.tolist()))
+    return Classifier(
+        "cosface",
+        np.stack([embeddings[labels == name].mean(axis=0) for name in names]),
+        tuple(names),
+        scale=recipe.scale,
+        margin=recipe.margin,
+    )
+
+
+def _backbone(recipe: Recipe) -> keras.Model:
+    networks = {"glyph": models.glyph_network, "deep-glyph": deep_glyph_network}
+    backbone = networks[recipe.backbone](
+        recipe.embedding_size,
+        recipe.width,
+        image_shape=recipe.image_shape,
+        seed=recipe.seed,
+    )
+    if recipe.relu:
+        backbone = keras.Model(
+            backbone.inputs[0], keras.layers.ReLU()(backbone.outputs[0])
+        )
+    return backbone
+
+
+def _classifier_loss(recipe: Recipe) -> losses.ClassifierLoss:
+    if recipe.loss == "softmax":
+        return losses.Softmax()
+    if recipe.loss == "normsoftmax":
+        return losses.NormSoftmax(scale=recipe.scale)
+    with_margin = losses.ArcFace if recipe.loss == "arcface" else losses.CosFace
+    return with_margin(scale=recipe.scale, margin=recipe.margin)
