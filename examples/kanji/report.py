@@ -90,7 +90,8 @@ def plot_evidence(summary: Mapping[str, Any]) -> bytes:
     """
     models = [m for m in summary["models"] if m["name"] != "phi1"]
     metrics = list(models[0]["evidence"])
-    figure, axes = plt.subplots(1, len(metrics), figsize=(4 * len(metrics), 3.6))
+    size = (4 * len(metrics), 3.6)
+    figure, ((*axes,),) = plt.subplots(1, len(metrics), figsize=size, squeeze=False)
     for axis, metric in zip(axes, metrics, strict=True):
         for place, model in enumerate(models):
             numbers = model["evidence"][metric]
