@@ -1,7 +1,7 @@
 """Pictures in TFRecords: one `tf.train.Example` a picture.
 
 Features, each one byte string: `id`, `image` (PNG or JPEG), `label` (the class by
-name) and `camera` (may be left out).
+name), and where they are known `camera`, `template` and `medium`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PARSED_TOGETHER = 1024
 _NAMED_IN_ERRORS = 3
 
+OPTIONAL_FEATURES = {"camera": "cameras", "template": "templates", "medium": "media"}
+"""The features that may be left out, and the columns that hold them."""
+
 Patterns = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -32,6 +35,8 @@ class ImageRecords:
         images: n encoded pictures (PNG or JPEG).
         labels: str, shape (n,), the class of each by name.
         cameras: str, shape (n,), or None where they are not known.
+        templates: str, shape (n,), or None: the template that a picture is part of.
+        media: str, shape (n,), or None: frames of one video share a medium.
 
     Raises:
         ValueError: the lengths differ, or two records have one id.
@@ -41,6 +46,8 @@ class ImageRecords:
     images: list[bytes]
     labels: npt.NDArray[np.str_]
     cameras: npt.NDArray[np.str_] | None = None
+    templates: npt.NDArray[np.str_] | None = None
+    media: npt.NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
         """Check the lengths and the ids."""
@@ -49,13 +56,12 @@ class ImageRecords:
             "images": len(self.images),
             "labels": len(self.labels),
         }
-        if self.cameras is not None:
-            lengths["cameras"] = len(self.cameras)
+        for name in OPTIONAL_FEATURES.values():
+            column = getattr(self, name)
+            if column is not None:
+                lengths[name] = len(column)
         if len(set(lengths.values())) > 1:
-            raise ValueError(
-                "`ids`, `images`, `labels` and `cameras` should be equally long. "
-                f"Received: {lengths}"
-            )
+            raise ValueError(f"The columns should be equally long. Received: {lengths}")
         twice = [
             name
             for name, count in collections.Counter(self.ids.tolist()).items()
@@ -94,14 +100,7 @@ def write_records(
     """
     with tf.io.TFRecordWriter(os.fspath(path), compression or "") as writer:
         for row in range(len(records)):
-            features = {
-                "id": str(records.ids[row]).encode(),
-                "image": records.images[row],
-                "label": str(records.labels[row]).encode(),
-            }
-            if records.cameras is not None:
-                features["camera"] = str(records.cameras[row]).encode()
-            writer.write(_example(features))
+            writer.write(serialise(records, row, records.images[row]))
 
 
 def read_records(
@@ -110,6 +109,8 @@ def read_records(
     id: str = "id",
     label: str = "label",
     camera: str | None = "camera",
+    template: str | None = None,
+    medium: str | None = None,
     image: str = "image",
     compression: str | None = None,
 ) -> ImageRecords:
@@ -120,25 +121,31 @@ def read_records(
         id: the feature with the id.
         label: the feature with the class name.
         camera: the feature with the camera, or None.
+        template: the feature with the template, or None.
+        medium: the feature with the medium, or None.
         image: the feature with the encoded picture.
         compression: `GZIP`, or None to tell by each file's first bytes.
 
     Returns:
-        The pictures; `cameras` is None when no record has the feature.
+        The pictures; `cameras`, `templates` and `media` are None when no record has
+        the feature.
 
     Raises:
         FileNotFoundError: a pattern that matches no file.
         ValueError: no records, a file that is not TFRecord, a record without one of
             the features, or two records with one id.
     """
+    optional = {"cameras": camera, "templates": template, "media": medium}
     columns: dict[str, list[bytes]] = {
-        feature: [] for feature in (id, image, label, camera) if feature is not None
+        feature: []
+        for feature in (id, image, label, *optional.values())
+        if feature is not None
     }
     wanted = {feature: tf.io.FixedLenFeature([], tf.string, "") for feature in columns}
     files = matching_files(patterns)
     for file in files:
         examples = tf.data.TFRecordDataset(
-            file, compression or _compression(file)
+            file, compression or compression_of(file)
         ).batch(_PARSED_TOGETHER)
         before = len(columns[id])
         try:
@@ -168,19 +175,22 @@ def read_records(
             f"`patterns` should lead to at least one picture. Received: {patterns}, "
             f"which are {len(files)} files without a record."
         )
-    cameras = columns[camera] if camera is not None else []
-    lacking = [n for n, value in enumerate(cameras) if not value]
-    if lacking and len(lacking) < len(cameras):
-        raise ValueError(
-            f"The feature `{camera}` should be in every record or in none. Received "
-            f"{len(lacking)} without it, the first is "
-            f"{columns[id][lacking[0]].decode()!r}."
-        )
+    known = {}
+    for column, optional_feature in optional.items():
+        values = columns[optional_feature] if optional_feature is not None else []
+        lacking = [n for n, value in enumerate(values) if not value]
+        if lacking and len(lacking) < len(values):
+            raise ValueError(
+                f"The feature `{optional_feature}` should be in every record or in "
+                f"none. Received {len(lacking)} without it, the first is "
+                f"{columns[id][lacking[0]].decode()!r}."
+            )
+        known[column] = _text(values) if values and not lacking else None
     return ImageRecords(
         ids=_text(columns[id]),
         images=columns[image],
         labels=_text(columns[label]),
-        cameras=_text(cameras) if cameras and not lacking else None,
+        **known,
     )
 
 
@@ -204,12 +214,29 @@ def matching_files(patterns: Patterns) -> list[str]:
     return sorted(files)
 
 
-def _compression(file: str) -> str:
+def compression_of(file: str) -> str:
+    """Return `GZIP` or nothing, by the first bytes of a file."""
     with tf.io.gfile.GFile(file, "rb") as opened:
         return "GZIP" if opened.read(2) == _GZIP_MAGIC else ""
 
 
-def _example(features: dict[str, bytes]) -> bytes:
+def serialise(columns: Any, row: int, image: bytes) -> bytes:
+    """Return one picture as a serialised `tf.train.Example`.
+
+    Args:
+        columns: `ids`, `labels` and the columns of `OPTIONAL_FEATURES`.
+        row: which picture.
+        image: its bytes.
+    """
+    features = {
+        "id": str(columns.ids[row]).encode(),
+        "image": image,
+        "label": str(columns.labels[row]).encode(),
+    }
+    for name, column in OPTIONAL_FEATURES.items():
+        values = getattr(columns, column)
+        if values is not None:
+            features[name] = str(values[row]).encode()
     serialised: bytes = tf.train.Example(
         features=tf.train.Features(
             feature={

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
 from keras_bct.data.augmentation import Augmentation
+from keras_bct.data.batch_order import BatchOrder, balanced_order, epoch_order
 from keras_bct.data.decoding import decode_pictures
-from keras_bct.data.records import Patterns, read_records
+from keras_bct.data.record_index import RecordIndex
+from keras_bct.data.records import ImageRecords, Patterns, read_records
 
 _BATCHES_AHEAD = 4
-# Of the block cipher behind the permutation; TensorFlow's own choice.
-_ROUNDS = 4
+
+Change = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+"""From float32 pictures (batch, height, width, channels) and a seed, int64 (2,)."""
 
 
 def training_dataset(
@@ -27,15 +31,21 @@ def training_dataset(
     batch_size: int,
     seed: int,
     compression: str | None = None,
-    augmentation: Augmentation | None = Augmentation(),  # noqa: B008 - frozen
+    augmentation: Change | None = Augmentation(),  # noqa: B008 - frozen
+    pictures_per_class: int | None = None,
+    in_memory: bool = True,
     first_step: int = 0,
 ) -> tf.data.Dataset:
     """Make the batches that `model.fit` trains on.
 
-    Pictures are decoded once, into memory. Every epoch visits each picture once, in an
-    order of its own; a batch may end one epoch and begin the next, so that every batch
-    is full. Batch i depends on the files, on the arguments and on i alone: iterate
-    again and it comes again, and `first_step` resumes where a training stopped.
+    Every epoch visits each picture once, in an order of its own; a batch may end one
+    epoch and begin the next, so that every batch is full. Batch i depends on the
+    files, on the arguments and on i alone: iterate again and it comes again, and
+    `first_step` resumes where a training stopped.
+
+    Pictures are decoded once, into memory. A set that does not fit stays on disk with
+    `in_memory=False`: an index of the files is made, and the very same batches are
+    read and decoded as they are needed.
 
     Args:
         patterns: a TFRecord file or glob pattern, or several; see `read_records`.
@@ -46,7 +56,14 @@ def training_dataset(
         batch_size: pictures a batch.
         seed: of the order and of the augmentation.
         compression: `GZIP`, or None to tell by each file's first bytes.
-        augmentation: how pictures are changed; None leaves them as they are.
+        augmentation: how pictures are changed: an `Augmentation`, layers put together
+            by `stateless`, or any function of a batch and a seed. None leaves them
+            as they are.
+        pictures_per_class: class-balanced batches, of `batch_size /
+            pictures_per_class` classes with as many pictures of each; see
+            `balanced_order`. None: every picture as often as any other.
+        in_memory: whether all pictures are decoded at once; False needs uncompressed
+            files on a local disk.
         first_step: the number of the first batch.
 
     Returns:
@@ -73,7 +90,11 @@ def training_dataset(
             )
     if batch_size < 1:
         raise ValueError(f"`batch_size` should be at least 1. Received: {batch_size}")
-    records = read_records(patterns, compression=compression)
+    records = (
+        read_records(patterns, camera=None, compression=compression)
+        if in_memory
+        else RecordIndex.scan(patterns, image_shape=image_shape)
+    )
     present = sorted(set(records.labels.tolist()))
     if len(present) < 2:
         raise ValueError(
@@ -88,40 +109,86 @@ def training_dataset(
             f"Received {len(unknown)} that are not, the first {unknown[0]!r} of the "
             f"picture {picture!r}"
         )
-    pictures = tf.constant(decode_pictures(records, image_shape))
-    labels = {"new": _rows(records.labels, class_names)}
+    labels = {"new": tf.constant(_rows(records.labels, class_names))}
     if old_class_names is not None:
-        labels["old"] = _rows(records.labels, old_class_names)
-    rows = {name: tf.constant(column) for name, column in labels.items()}
-    count = len(records)
+        labels["old"] = tf.constant(_rows(records.labels, old_class_names))
+    order = (
+        epoch_order(len(records), batch_size, seed)
+        if pictures_per_class is None
+        else balanced_order(records.labels, batch_size, pictures_per_class, seed)
+    )
+    steps = tf.data.Dataset.range(first_step, np.iinfo(np.int64).max // batch_size)
 
-    def batch(step: tf.Tensor) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-        positions = step * batch_size + tf.range(batch_size, dtype=tf.int64)
-        # One permutation an epoch without storing one: each picture's place in the
-        # epoch goes through a bijection keyed by seed and epoch. The raw op, because
-        # tf.random.experimental.index_shuffle refuses one key an element.
-        key = tf.stack(
-            [
-                tf.fill([batch_size], tf.cast(seed, tf.int64)),
-                positions // count,
-                tf.zeros([batch_size], tf.int64),
-            ],
-            axis=1,
-        )
-        order = tf.raw_ops.RandomIndexShuffle(
-            index=positions % count, seed=key, max_index=count - 1, rounds=_ROUNDS
-        )
-        images = tf.cast(tf.gather(pictures, order), tf.float32)
+    def finish(
+        step: tf.Tensor, rows: tf.Tensor, images: tf.Tensor
+    ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+        images = tf.cast(images, tf.float32)
         if augmentation is not None:
             images = augmentation(images, tf.stack([tf.cast(seed, tf.int64), step]))
-        return images, {name: tf.gather(row, order) for name, row in rows.items()}
+        return images, {key: tf.gather(column, rows) for key, column in labels.items()}
 
-    return (
-        tf.data.Dataset.range(first_step, np.iinfo(np.int64).max // batch_size)
-        .map(batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-        # So that Keras asks for `steps_per_epoch` instead of counting on an end.
-        .apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
-        .prefetch(_BATCHES_AHEAD)
+    if isinstance(records, RecordIndex):
+        ordered = _map(steps, order)
+        images = _read_from_disk(ordered, records, image_shape, batch_size)
+        batches = _map(tf.data.Dataset.zip((steps, ordered, images)), finish)
+    else:
+        batches = _batches_in_memory(steps, order, finish, records, image_shape)
+    # So that Keras asks for `steps_per_epoch` instead of counting on an end.
+    return batches.apply(
+        tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+    ).prefetch(_BATCHES_AHEAD)
+
+
+def _batches_in_memory(
+    steps: tf.data.Dataset,
+    order: BatchOrder,
+    finish: Callable[..., Any],
+    records: ImageRecords,
+    image_shape: tuple[int, int, int],
+) -> tf.data.Dataset:
+    pictures = tf.constant(decode_pictures(records, image_shape))
+
+    def batch(step: tf.Tensor) -> Any:
+        rows = order(step)
+        return finish(step, rows, tf.gather(pictures, rows))
+
+    return _map(steps, batch)
+
+
+def _read_from_disk(
+    ordered: tf.data.Dataset,
+    index: RecordIndex,
+    image_shape: tuple[int, int, int],
+    batch_size: int,
+) -> tf.data.Dataset:
+    """Turn batches of rows into batches of decoded pictures, uint8."""
+
+    def fetch(rows: tf.Tensor) -> tf.Tensor:
+        examples = tf.numpy_function(
+            lambda wanted: np.array(index.read(wanted), object),
+            [rows],
+            tf.string,
+            stateful=False,
+        )
+        examples.set_shape([batch_size])
+        return examples
+
+    def decode(example: tf.Tensor) -> tf.Tensor:
+        feature = tf.io.FixedLenFeature([], tf.string)
+        image = tf.io.parse_single_example(example, {"image": feature})["image"]
+        picture = tf.io.decode_image(
+            image, channels=image_shape[2], expand_animations=False
+        )
+        return tf.ensure_shape(picture, image_shape)
+
+    return _map(_map(ordered, fetch).unbatch(), decode).batch(
+        batch_size, drop_remainder=True
+    )
+
+
+def _map(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
+    return dataset.map(
+        function, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
     )
 
 

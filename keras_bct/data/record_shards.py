@@ -1,0 +1,127 @@
+"""Lists of pictures to TFRecord files, one picture in memory at a time."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_bct.data.image_list import ImageList
+from keras_bct.data.image_preparation import Preparation
+from keras_bct.data.records import serialise
+
+_PREPARED_TOGETHER = 256
+_SILENT_SECONDS = 2.0
+
+
+def write_shards(
+    directory: str | os.PathLike[str],
+    name: str,
+    images: ImageList,
+    *,
+    preparation: Preparation | None = None,
+    shards: int = 1,
+    skip_unreadable: bool = False,
+    progress: bool = True,
+) -> list[pathlib.Path]:
+    """Write pictures to `NAME.tfrecord`, or to `NAME-00000-of-00008.tfrecord` ff.
+
+    Pictures are read, prepared and encoded on every core. A file gets its name when it
+    is whole, so that what a stopped run leaves is not taken for a set.
+
+    Args:
+        directory: made when it is not there.
+        name: what the files are named after.
+        images: the pictures.
+        preparation: how they are brought to one size; None: the bytes as they are.
+        shards: how many files.
+        skip_unreadable: leave out pictures that cannot be read or decoded, each with
+            a line on standard error, where otherwise the first one is an error.
+        progress: whether a bar is shown when it takes longer than two seconds.
+
+    Returns:
+        The files, in the order of the pictures.
+
+    Raises:
+        FileNotFoundError: a picture that is not there.
+        ValueError: one that cannot be decoded; the message names id and file. Or
+            more shards than pictures.
+    """
+    if not 1 <= shards <= len(images):
+        raise ValueError(
+            f"`shards` should be from 1 to {len(images)}, the number of pictures. "
+            f"Received: {shards}"
+        )
+    folder = pathlib.Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = (
+        [f"{name}.tfrecord"]
+        if shards == 1
+        else [f"{name}-{n:05d}-of-{shards:05d}.tfrecord" for n in range(shards)]
+    )
+    written = []
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as workers,
+        tqdm(
+            total=len(images),
+            desc=name,
+            unit="picture",
+            delay=_SILENT_SECONDS,
+            leave=False,
+            disable=not progress,
+            dynamic_ncols=True,
+        ) as bar,
+    ):
+        for number, file in enumerate(names):
+            rows = range(
+                len(images) * number // shards, len(images) * (number + 1) // shards
+            )
+            partial = folder / f"{file}.part"
+            with tf.io.TFRecordWriter(os.fspath(partial)) as writer:
+                for row, image in _prepared(
+                    images, rows, preparation, skip_unreadable, workers
+                ):
+                    if image is not None:
+                        writer.write(serialise(images, row, image))
+                    bar.update()
+            partial.replace(folder / file)
+            written.append(folder / file)
+    return written
+
+
+def _prepared(
+    images: ImageList,
+    rows: range,
+    preparation: Preparation | None,
+    skip_unreadable: bool,
+    workers: ThreadPoolExecutor,
+) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each row with its picture, or with None if it cannot be read."""
+
+    def prepare(row: int) -> bytes | None:
+        try:
+            image = images.read_bytes(row)
+            if preparation is None:
+                return image
+            return preparation(
+                image,
+                box=None if images.boxes is None else images.boxes[row],
+                landmarks=None if images.landmarks is None else images.landmarks[row],
+            )
+        except (ValueError, OSError) as error:
+            complaint = f"{images.paths[row]} (id {str(images.ids[row])!r}): {error}"
+            if skip_unreadable:
+                print(f"left out: {complaint}", file=sys.stderr)
+                return None
+            if isinstance(error, OSError):
+                raise
+            raise ValueError(complaint) from error
+
+    for start in range(rows.start, rows.stop, _PREPARED_TOGETHER):
+        chunk = range(start, min(start + _PREPARED_TOGETHER, rows.stop))
+        yield from zip(chunk, workers.map(prepare, chunk), strict=True)

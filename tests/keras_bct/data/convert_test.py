@@ -1,0 +1,123 @@
+import importlib.util
+import sys
+
+import pytest
+
+from keras_bct.data import class_split, read_records, training_dataset
+from keras_bct.data.convert import run
+from keras_bct.evaluation import Protocol
+from keras_bct.evaluation.pair_list import read_pairs
+
+
+def layout(name):
+    """The miniature of another test."""
+    path = __file__.replace("convert_test", f"{name}_test")
+    spec = importlib.util.spec_from_file_location(f"{name}_layout", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_market_becomes_records_that_its_protocol_reads(lay_out, tmp_path):
+    source = lay_out(layout("market1501").FILES, tmp_path / "market")
+    assert run(["market1501", str(source), str(tmp_path / "out")]) == 0
+    protocol = Protocol.from_yaml(tmp_path / "out/market-1501.yaml")
+    gallery = read_records(protocol.locate(protocol.gallery.path))
+    queries = read_records(protocol.locate(protocol.queries.path))
+    assert gallery.labels.tolist() == ["-1", "0000", "0001", "0001", "0003"]
+    assert queries.cameras.tolist() == ["c1", "c2", "c1"]
+    ((images, _),) = training_dataset(
+        str(tmp_path / "out/train.tfrecord"),
+        class_names=("0002", "0007"),
+        image_shape=(256, 128, 3),
+        batch_size=2,
+        seed=0,
+    ).take(1)
+    assert images.shape == (2, 256, 128, 3)
+
+
+@pytest.mark.parametrize("form", ["nist", "community"])
+def test_ijbc_becomes_records_that_its_protocols_read(lay_out, tmp_path, form):
+    ijbc = layout("ijbc")
+    files = ijbc.nist() if form == "nist" else ijbc.community() | ijbc.lists("meta")
+    source, out = lay_out(files, tmp_path / "ijbc"), tmp_path / "out"
+    assert run(["ijbc", str(source), str(out), "--shards", "2"]) == 0
+    templates = {}
+    for name in ("verification", "identification-g1", "identification-g2"):
+        protocol = Protocol.from_yaml(out / f"ijb-c-{name}.yaml")
+        for side in (protocol.queries, protocol.gallery):
+            read = read_records(
+                protocol.locate(side.path), template=side.template, medium=side.medium
+            )
+            assert read.media is not None
+            templates[name, side is protocol.gallery] = set(read.templates.tolist())
+    assert templates["verification", False] == {"1", "2", "3"}
+    assert templates["verification", True] == {"11065", "11066"}
+    assert templates["identification-g1", True] == {"1", "2"}
+    assert templates["identification-g2", True] == {"3"}
+    assert templates["identification-g2", False] == {"11065", "11066"}
+    pairs = read_pairs(out / "pairs.csv")
+    assert pairs.tolist()[0] == ["1", "11065"]
+    assert len(pairs) == 4
+
+
+def test_ijbc_of_the_community_without_1n_has_verification_alone(lay_out, tmp_path):
+    source, out = lay_out(layout("ijbc").community(), tmp_path / "ijbc"), tmp_path / "o"
+    assert run(["ijbc", str(source), str(out)]) == 0
+    protocol = Protocol.from_yaml(out / "ijb-c-verification.yaml")
+    read = read_records(protocol.locate(protocol.queries.path), template="template")
+    assert set(read.templates.tolist()) == {"1", "2", "3"}
+    assert not list(out.glob("*identification*"))
+
+
+def test_old_classes_are_a_share_of_the_training_ones(lay_out, tmp_path):
+    names = [f"class-{n}" for n in range(8)]
+    source = lay_out({f"{name}/1.jpg": None for name in names}, tmp_path / "in")
+    run(["folder", str(source), str(tmp_path / "out"), "--old-share", "0.25"])
+    old = read_records(tmp_path / "out/train-old.tfrecord").labels.tolist()
+    assert len(read_records(tmp_path / "out/train.tfrecord")) == 8
+    assert sorted(old) == sorted(class_split.first_share(names, 0.25))
+
+
+def test_other_sets_are_converted_by_their_recipes(lay_out, tmp_path, decoded):
+    imagenet, places, faces = map(layout, ("imagenet", "places", "vggface2"))
+    sets = {
+        "imagenet": (imagenet.TRAIN | imagenet.SORTED, ["train", "val"]),
+        "places365": (places.LISTS | places.TRAIN | places.VAL, ["train", "val"]),
+        "vggface2": (faces.PICTURES | faces.LISTS, ["train", "test"]),
+    }
+    for name, (files, parts) in sets.items():
+        source, out = lay_out(files, tmp_path / name), tmp_path / f"{name}-out"
+        assert run([name, str(source), str(out), "--size", "32x32"]) == 0
+        for part in parts:
+            records = read_records(out / f"{part}.tfrecord")
+            assert decoded(records.images[0]).shape == (32, 32, 3)
+
+
+def test_csv_keeps_bytes_unless_a_size_is_asked_for(lay_out, tmp_path):
+    source = lay_out({"a.jpg": None, "l.csv": "file,who\na.jpg,x\n"}, tmp_path / "in")
+    arguments = ["--image", "file", "--label", "who", "--name", "gallery"]
+    run(["csv", str(source / "l.csv"), str(tmp_path / "out"), *arguments])
+    records = read_records(tmp_path / "out/gallery.tfrecord")
+    assert records.images == [(source / "a.jpg").read_bytes()]
+
+
+def test_wrong_set_is_an_error_with_file_and_line_and_no_traceback(
+    lay_out, tmp_path, capsys
+):
+    source = lay_out({"l.csv": "image,label\nb.jpg,x\n"})
+    assert run(["csv", str(source / "l.csv"), str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert "l.csv:2: expected a picture that is there" in said
+    assert "Traceback" not in said
+
+
+def test_loaders_and_command_line_wait_for_tensorflow_until_they_write():
+    # Help and errors should not take seconds.
+    import subprocess
+
+    script = "import sys, keras_bct.data.convert; print('tensorflow' in sys.modules)"
+    said = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    assert said.stdout.strip() == "False"
