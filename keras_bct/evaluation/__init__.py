@@ -16,33 +16,59 @@ from keras_bct.evaluation.comparison import (
     compare,
     compare_measurements,
 )
+from keras_bct.evaluation.cross_version import (
+    CrossVersionMatrix,
+    cross_version_matrix,
+)
 from keras_bct.evaluation.decision import Decision, decide
 from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.evaluation.groups import (
+    GroupMeasurements,
+    measure_galleries,
+    measure_groups,
+)
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.measuring import measure
 from keras_bct.evaluation.metric_name import KNOWN_METRICS, MetricName
 from keras_bct.evaluation.protocol import Bootstrap, Gate, Protocol, Source
+from keras_bct.evaluation.prototypes import prototypes_of
 from keras_bct.evaluation.rank_counts import RankCounts
+from keras_bct.evaluation.strict_criterion import (
+    PairShare,
+    StrictCriterion,
+    strict_criterion,
+)
+from keras_bct.evaluation.templates import pool_templates
 
 __all__ = [
     "KNOWN_METRICS",
     "BackfillingCurve",
     "Bootstrap",
     "Comparison",
+    "CrossVersionMatrix",
     "Decision",
     "EmbeddingSet",
     "Execution",
     "Gate",
+    "GroupMeasurements",
     "Measurement",
     "MetricComparison",
     "MetricName",
+    "PairShare",
     "Protocol",
     "RankCounts",
     "Source",
+    "StrictCriterion",
     "backfilling_curve",
     "compare",
     "compare_measurements",
+    "cross_version_matrix",
     "decide",
     "measure",
+    "measure_galleries",
+    "measure_groups",
     "paper_cutoffs",
+    "pool_templates",
+    "prototypes_of",
+    "strict_criterion",
 ]

@@ -113,6 +113,19 @@ class IdentificationStatistics:
         )
         return share[:, 0], threshold[:, 0]
 
+    def det(self) -> tuple[Floats, Floats, Floats]:
+        """The detection error trade-off, from strict to lenient, without a rank limit.
+
+        Returns:
+            Scores, FPIRs and FNIRs (1 - TPIR) of answering probes whose score is no
+            lower than each score, all (points,) float64.
+        """
+        scores = np.unique(np.concatenate([self.top_scores, self.mate_scores]))[::-1]
+        others, mates = np.sort(self.top_scores), np.sort(self.mate_scores)
+        alarms = len(others) - np.searchsorted(others, scores, side="left")
+        missed = np.searchsorted(mates, scores, side="left")
+        return scores, alarms / len(others), missed / len(mates)
+
     def rank_replicates(self, rank: int, draws: IdentityDraws) -> Floats:
         """(replicates,) the share of mated probes with a mate within the rank."""
         _, identity = np.unique(self.mated_labels, return_inverse=True)

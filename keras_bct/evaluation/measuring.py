@@ -22,6 +22,7 @@ from keras_bct.evaluation.ranking_pass import RankingPass
 from keras_bct.evaluation.relevance import Relevance, without_junk
 from keras_bct.evaluation.retrieval import RetrievalStatistics, per_query_values
 from keras_bct.evaluation.scoring import Scoring
+from keras_bct.evaluation.templates import pool_templates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,8 +40,8 @@ def measure(
 
     Args:
         protocol: Metrics, distance, first components, excluded pairs.
-        queries: m items.
-        gallery: n items.
+        queries: m items; those of one template are pooled first.
+        gallery: n items; likewise.
         pairs: (k, 2) ids of a query and a gallery item: verification takes these pairs
             only. None: the file that the protocol names, or all pairs.
         execution: How the work is done; no part of the result depends on it.
@@ -63,6 +64,10 @@ def measure(
         0.8333
     """
     execution = execution or Execution()
+    if queries.templates is not None:
+        queries = pool_templates(queries)
+    if gallery.templates is not None:
+        gallery = pool_templates(gallery)
     if "junk" in protocol.exclude:
         queries = without_junk("queries", queries)
         gallery = without_junk("gallery", gallery)

@@ -1,0 +1,112 @@
+"""Groups: every metric by a label of the queries, and the gap between groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_bct.evaluation.block_pass import Execution
+from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.evaluation.measurement import Measurement
+from keras_bct.evaluation.measuring import measure
+from keras_bct.evaluation.protocol import Protocol
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GroupMeasurements:
+    """A protocol's metrics over the queries of each group.
+
+    Attributes:
+        groups: For each group's name its measurement.
+    """
+
+    groups: Mapping[str, Measurement]
+
+    def values(self, metric: str) -> dict[str, float]:
+        """A metric's value in each group."""
+        return {name: group.values[metric] for name, group in self.groups.items()}
+
+    def gap(self, metric: str) -> float:
+        """The difference between the highest and the lowest value."""
+        values = self.values(metric).values()
+        return max(values) - min(values)
+
+
+def measure_groups(
+    protocol: Protocol,
+    queries: EmbeddingSet,
+    gallery: EmbeddingSet,
+    groups: npt.NDArray[Any],
+    *,
+    execution: Execution | None = None,
+) -> GroupMeasurements:
+    """Measures a protocol for the queries of each group, against the whole gallery.
+
+    Thresholds are those of the group's own impostors.
+
+    Args:
+        protocol: What is measured.
+        queries: m items.
+        gallery: n items.
+        groups: (m,) a name for each query: a gender, a camera, a source.
+        execution: How the work is done.
+
+    Raises:
+        ValueError: `groups` has another length, or a group cannot be measured; the
+            error names it.
+    """
+    groups = np.asarray(groups)
+    if groups.shape != (len(queries),):
+        raise ValueError(
+            f"`groups` should name a group for each of the {len(queries)} queries. "
+            f"Received: shape {groups.shape}."
+        )
+    result = {}
+    for group in np.unique(groups):
+        try:
+            result[str(group)] = measure(
+                protocol, queries.take(groups == group), gallery, execution=execution
+            )
+        except ValueError as error:
+            raise ValueError(f"group {str(group)!r}: {error}") from error
+    return GroupMeasurements(result)
+
+
+def measure_galleries(
+    protocol: Protocol,
+    queries: EmbeddingSet,
+    galleries: Mapping[str, EmbeddingSet],
+    *,
+    execution: Execution | None = None,
+) -> tuple[dict[str, float], dict[str, Measurement]]:
+    """Measures the same queries against several galleries, as IJB-C's two.
+
+    Args:
+        protocol: What is measured.
+        queries: m items.
+        galleries: At least one, by name.
+        execution: How the work is done.
+
+    Returns:
+        For each metric the mean over the galleries, and each gallery's measurement.
+
+    Raises:
+        ValueError: No gallery, or one that cannot be measured; the error names it.
+    """
+    if not galleries:
+        raise ValueError("`galleries` should hold at least one. Received none.")
+    result = {}
+    for name, gallery in galleries.items():
+        try:
+            result[name] = measure(protocol, queries, gallery, execution=execution)
+        except ValueError as error:
+            raise ValueError(f"gallery {name!r}: {error}") from error
+    means = {
+        metric: float(np.mean([part.values[metric] for part in result.values()]))
+        for metric in protocol.metrics
+    }
+    return means, result
