@@ -117,13 +117,22 @@ class IndexStore(GalleryStore):
             sync_folder(folder.parent)
             return self._index(row)
 
-    def publish_index(self, gallery: str, model: str, alias: str) -> SearchIndex:
+    def publish_index(
+        self,
+        gallery: str,
+        model: str,
+        alias: str,
+        *,
+        queries: npt.NDArray[np.float32] | None = None,
+    ) -> SearchIndex:
         """Builds an index of a gallery and serves it with an alias.
 
         Args:
             gallery: Name of the gallery.
             model: Name of the model.
             alias: The alias, such as `"production"`.
+            queries: (m, d) embeddings of real queries to measure recall with;
+                sampled rows by default.
 
         Raises:
             GateRefusedError: The gallery has vectors that the alias's version has no
@@ -138,7 +147,9 @@ class IndexStore(GalleryStore):
             held.fingerprints,
             Terms(version.distance, held.embedding_size),
         )
-        index = self.build_index(gallery, model, distance=version.distance)
+        index = self.build_index(
+            gallery, model, distance=version.distance, queries=queries
+        )
         self.serve_index(str(standing), index.name)
         return index
 

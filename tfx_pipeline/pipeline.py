@@ -46,10 +46,13 @@ class Gallery:
         name: Its name in the registry.
         images: TFRecord pattern of its pictures, to embed the ones it does not hold
             yet; empty to index only what is stored.
+        queries: TFRecord pattern of pictures to measure the index's recall with;
+            empty to measure it with rows of the gallery, which are easier to find.
     """
 
     name: str
     images: str = ""
+    queries: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +143,7 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
         pushed_model=pusher.outputs["pushed_model"],
         gallery=configuration.gallery.name,
         images=configuration.gallery.images,
+        queries=configuration.gallery.queries,
         **registry_model,
     )
     return tfx.dsl.Pipeline(

@@ -44,6 +44,7 @@ def configuration(root, *, train, method, **recipe):
             "gallery": {
                 "name": "kanji",
                 "images": str(root / "data" / "gallery.tfrecord"),
+                "queries": str(root / "data" / "queries.tfrecord"),
             },
             "recipe": {
                 "method": method,

@@ -13,6 +13,7 @@ from tfx.dsl.component.experimental.annotations import (
 from tfx.types.standard_artifacts import PushedModel
 
 from keras_bct.data import read_records
+from keras_bct.models import load_embedder
 from registry import Registry
 from tfx_pipeline.artifacts import ScannIndex
 
@@ -26,6 +27,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     gallery: Parameter[str],
     index: OutputArtifact[ScannIndex],
     images: Parameter[str] = "",
+    queries: Parameter[str] = "",
 ) -> None:
     """Indexes the gallery as it is stored, for the version just promoted.
 
@@ -41,6 +43,8 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
         gallery: The name of the gallery in the registry.
         index: What was published, `index.json`.
         images: TFRecord pattern of the gallery's pictures; empty for none.
+        queries: TFRecord pattern of pictures to measure recall with, embedded by the
+            promoted version; empty to measure with rows of the gallery.
     """
     os.makedirs(index.uri, exist_ok=True)
     if not pushed_model.get_int_custom_property("pushed"):
@@ -54,7 +58,14 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     if images:
         added = registry.add_pictures(gallery, read_records(images), version)
         print(f"gallery {gallery}: {added} new rows by {version}", flush=True)
-    published = registry.publish_index(gallery, model_name, alias)
+    asked = None
+    if queries:
+        pictures = read_records(queries)
+        with registry.local_version(version) as directory:
+            asked = load_embedder(directory).embed_bytes(
+                pictures.images, pictures.ids.tolist()
+            )
+    published = registry.publish_index(gallery, model_name, alias, queries=asked)
     print(
         f"index {published}: {published.rows} rows, "
         f"recall@10 {published.recall_at_10:.4f}",
