@@ -81,7 +81,9 @@ def train(
         head,
         old if any(term.output == "old" for term in terms) else None,
         terms=sorted(beside),
-        old_model=models.FrozenEmbedder(predecessor) if beside and predecessor else None,
+        old_model=models.FrozenEmbedder(predecessor)
+        if beside and predecessor
+        else None,
         size_map=size_map,
     )
     warm_up = max(1, recipe.steps // 20)

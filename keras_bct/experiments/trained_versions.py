@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,11 @@ class TrainedVersions:
     @functools.cached_property
     def data_digests(self) -> dict[str, str]:
         """The SHA-256 of the pictures of each training part."""
-        return {part: digest(self.records(part)) for part in TRAINING_PARTS}
+        return self.digests(TRAINING_PARTS)
+
+    def digests(self, parts: Iterable[str]) -> dict[str, str]:
+        """The SHA-256 of the pictures of the named parts."""
+        return {part: digest(self.records(part)) for part in parts}
 
     def records(self, part: str) -> Path:
         """The TFRecord of a part, e.g. `test-queries`."""
@@ -73,7 +77,9 @@ class TrainedVersions:
         """
         folder = self.folder(training)
         if not folder.exists():
-            predecessor = training.predecessor and self.version(training.predecessor)
+            predecessor = None
+            if training.predecessor is not None:
+                predecessor = self.version(training.predecessor)
             with self._one_at_a_time():
                 if not folder.exists():
                     self._make(training, folder, predecessor)
@@ -108,12 +114,8 @@ class TrainedVersions:
         records = read_records(self.records(part))
         return records.ids, records.labels, records.cameras, digest(self.records(part))
 
-    def _make(
-        self, training: Training, folder: Path, predecessor: Path | None
-    ) -> None:
-        train = self._train
-        if train is None:
-            from keras_bct.experiments.train import train
+    def _make(self, training: Training, folder: Path, predecessor: Path | None) -> None:
+        train = self._train or _train_with_keras()
         unfinished = folder.with_name(folder.name + ".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
@@ -147,8 +149,15 @@ class TrainedVersions:
 
     @contextlib.contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
-        """Waits for the trainings of other processes; a killed one lets go by itself."""
+        """Waits for other processes' trainings; a killed process lets go by itself."""
         self.directory.mkdir(parents=True, exist_ok=True)
         with (self.directory / "training.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _train_with_keras() -> Callable[..., None]:
+    # Here, so that looking up what is trained does not wait for Keras.
+    from keras_bct.experiments.train import train
+
+    return train

@@ -1,0 +1,14 @@
+"""The paper's tables as runnable configurations.
+
+    python -m keras_bct.experiments table1 --seeds 3
+
+Importing it imports neither TensorFlow nor Keras.
+"""
+
+from keras_bct.experiments.catalogue import Catalogue, Size
+from keras_bct.experiments.recipe import Recipe
+from keras_bct.experiments.table import Row, Table
+from keras_bct.experiments.tables import TABLES
+from keras_bct.experiments.training import Training
+
+__all__ = ["TABLES", "Catalogue", "Recipe", "Row", "Size", "Table", "Training"]

@@ -1,0 +1,105 @@
+"""`python -m keras_bct.experiments`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from keras_bct.experiments.catalogue import PUBLISHED, Size
+from keras_bct.experiments.tables import TABLES
+
+_EPILOG = """\
+Trainings are kept under OUTPUT/trainings by the digest of their configuration, so a
+run that was stopped goes on where it was, and tables share what they have in common.
+
+  python -m keras_bct.experiments table1 --seeds 3 --data out/kanji --output out/tables
+  python -m keras_bct.experiments all --seeds 5
+"""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs the tables that the command line names.
+
+    Returns:
+        0, or 2 after a message where an argument cannot be used.
+    """
+    names = [table.name for table in TABLES]
+    parser = argparse.ArgumentParser(
+        prog="python -m keras_bct.experiments",
+        description="Make the BCT paper's tables on the kanji.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "tables", nargs="+", metavar="TABLE", help=f"{', '.join(names)} or all"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="how many, from 0 on (default: 3)"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path("out/experiments/data"),
+        help="TFRecords and protocols; written when it is empty (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("out/experiments"),
+        help="trainings and measurements (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="Markdown, JSON and plots (default: OUTPUT/results)",
+    )
+    parser.add_argument(
+        "--no-training",
+        action="store_true",
+        help="report what is trained already and say what is missing",
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        help="batches of every training, to try the way out; not the published size",
+    )
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.tables if name not in (*names, "all")]
+    if unknown:
+        parser.error(
+            f"TABLE should be one of {', '.join(names)} or all. "
+            f"Received: {unknown[0]!r}"
+        )
+    for name in ("seeds", "steps"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name} should be at least 1. Received: {value}")
+    if options.data.exists() and not options.data.is_dir():
+        parser.error(f"--data should be a directory. Received: {options.data}")
+
+    # Here, so that --help and a mistake do not wait for TensorFlow.
+    from keras_bct.experiments.kanji_data import prepare
+    from keras_bct.experiments.run_tables import run_tables
+    from keras_bct.experiments.trained_versions import TrainedVersions
+
+    size: Size = PUBLISHED
+    if options.steps is not None:
+        size = dataclasses.replace(
+            size, old_steps=options.steps, new_steps=options.steps
+        )
+    chosen = [t for t in TABLES if "all" in options.tables or t.name in options.tables]
+    results = options.results or options.output / "results"
+    run_tables(
+        chosen,
+        TrainedVersions(options.output, prepare(options.data)),
+        results,
+        seeds=options.seeds,
+        size=size,
+        train_missing=not options.no_training,
+    )
+    for table in chosen:
+        print(results / f"{table.name}.md", file=sys.stdout)
+    return 0

@@ -1,0 +1,188 @@
+"""From trained versions to the numbers of a row, measured once and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from keras_bct.configuration import from_mapping
+from keras_bct.evaluation import EmbeddingSet, Measurement, Protocol, measure
+from keras_bct.experiments.measured import Measured, join
+from keras_bct.experiments.table import Row
+from keras_bct.experiments.train import SIZE_MAP
+from keras_bct.experiments.trained_versions import TrainedVersions
+from keras_bct.experiments.training import Training
+
+MIXED_SEED = 0
+"""Chooses the identities that count as new in a mixed gallery."""
+
+_SCHEMA = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Sides:
+    """A protocol and the pictures of its two sides.
+
+    Attributes:
+        protocol: What M means.
+        queries: Names of parts, e.g. `test-queries`.
+        gallery: Names of parts, one after the other.
+    """
+
+    protocol: Protocol
+    queries: str
+    gallery: tuple[str, ...]
+
+
+def sides(protocol: str, data: Path) -> Sides:
+    """Gives the test of a table.
+
+    Args:
+        protocol: `search` reads `kanji-test.yaml`; `reidentification` takes the same
+            pictures, every one of them in the gallery, with the camera rule.
+        data: As `kanji_data.prepare` writes it.
+    """
+    search = Protocol.from_yaml(data / "kanji-test.yaml")
+    if protocol == "search":
+        return Sides(search, "test-queries", ("test-gallery",))
+    gallery = dataclasses.replace(search.gallery, path="test-*.tfrecord")
+    reidentification = dataclasses.replace(
+        search,
+        name="kanji-reidentification",
+        gallery=gallery,
+        metrics=("retrieval/mAP", "retrieval/CMC@1"),
+        exclude=("self", "same_camera"),
+    )
+    return Sides(reidentification, "test-queries", ("test-gallery", "test-queries"))
+
+
+class RowMeasuring:
+    """Measures rows; a row is measured once for the digests of all it depends on.
+
+    Args:
+        versions: The trained versions.
+        test: Protocol and pictures.
+        say: Takes a line of progress.
+    """
+
+    def __init__(
+        self,
+        versions: TrainedVersions,
+        test: Sides,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self._versions = versions
+        self.test = test
+        self._say = say
+        self._self_tests: dict[str, Measurement] = {}
+
+    def __call__(self, row: Row) -> dict[str, Measured]:
+        """Gives the numbers of each metric, from the output folder where they are."""
+        path = self._path(row)
+        if path.exists():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            return {
+                metric: from_mapping(Measured, values, source=os.fspath(path))
+                for metric, values in stored.items()
+            }
+        self._say(f"measuring {row.title} (seed {row.new.recipe.seed})")
+        measured = self._measure(row)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(f".{os.getpid()}.unfinished")
+        content = {
+            name: dataclasses.asdict(values) for name, values in measured.items()
+        }
+        unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        unfinished.rename(path)
+        return measured
+
+    def forget(self) -> None:
+        """Lets go of the self-tests, which rows of one seed share."""
+        self._self_tests.clear()
+
+    def _path(self, row: Row) -> Path:
+        data = self._versions.data_digests
+        content = {
+            "schema": _SCHEMA,
+            "new": row.new.digest(data),
+            "old": row.old.digest(data),
+            "paragon": row.paragon and row.paragon.digest(data),
+            "protocol": self.test.protocol.digest(),
+            "pictures": self._versions.digests((self.test.queries, *self.test.gallery)),
+            "mixed": MIXED_SEED,
+        }
+        name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return self._versions.directory / "measurements" / f"{name[:16]}.json"
+
+    def _measure(self, row: Row) -> dict[str, Measured]:
+        protocol = self.test.protocol
+        old_gallery = self._gallery(row.old)
+        size = old_gallery.embedding_size
+        new_queries = self._comparable(row.new, self._queries(row.new), size)
+        new_gallery = self._comparable(row.new, self._gallery(row.new), size)
+        return join(
+            protocol,
+            old_old=self._self_test(row.old),
+            new_old=measure(protocol, new_queries, old_gallery),
+            new_mixed=measure(protocol, new_queries, mixed(old_gallery, new_gallery)),
+            new_new=self._self_test(row.new),
+            paragon=None if row.paragon is None else self._self_test(row.paragon),
+        )
+
+    def _self_test(self, training: Training) -> Measurement:
+        """M(a, a), all components."""
+        name = training.digest(self._versions.data_digests)
+        if name not in self._self_tests:
+            self._self_tests[name] = measure(
+                self.test.protocol, self._queries(training), self._gallery(training)
+            )
+        return self._self_tests[name]
+
+    def _queries(self, training: Training) -> EmbeddingSet:
+        return self._versions.embeddings(training, self.test.queries)
+
+    def _gallery(self, training: Training) -> EmbeddingSet:
+        parts = [
+            self._versions.embeddings(training, part) for part in self.test.gallery
+        ]
+        cameras = [part.cameras for part in parts if part.cameras is not None]
+        return EmbeddingSet(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate(cameras) if len(cameras) == len(parts) else None,
+            np.concatenate([part.embeddings for part in parts]),
+        )
+
+    def _comparable(
+        self, training: Training, embedded: EmbeddingSet, size: int
+    ) -> EmbeddingSet:
+        """What is compared with the old embedding: a learned map's, or the first K."""
+        embeddings = embedded.embeddings
+        if training.recipe.size_map:
+            extra = self._versions.version(training) / "assets.extra"
+            embeddings = embeddings @ np.load(extra / SIZE_MAP, allow_pickle=False)
+        return dataclasses.replace(embedded, embeddings=embeddings[:, :size])
+
+
+def mixed(old: EmbeddingSet, new: EmbeddingSet) -> EmbeddingSet:
+    """Gives the gallery as it is some time after the update.
+
+    Args:
+        old: The gallery embedded by the old version.
+        new: The same items in the same order, embedded by the new version.
+
+    Returns:
+        The items of a seeded half of the identities from `new`, the others from `old`.
+    """
+    identities = np.unique(old.labels)
+    order = np.random.default_rng(MIXED_SEED).permutation(len(identities))
+    made_by_new = np.isin(old.labels, identities[order[: len(identities) // 2]])
+    return dataclasses.replace(
+        old, embeddings=np.where(made_by_new[:, None], new.embeddings, old.embeddings)
+    )
