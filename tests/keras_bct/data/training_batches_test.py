@@ -158,3 +158,60 @@ def test_class_named_twice_is_refused(seven):
 def test_batch_of_nothing_is_refused(seven):
     with pytest.raises(ValueError, match="`batch_size`"):
         batches(seven, 1, batch_size=0)
+
+
+@pytest.mark.parametrize("pictures_per_class", [None, 1])
+def test_pictures_that_stay_on_disk_make_the_same_batches(tmp_path, pictures_per_class):
+    files = [
+        write(tmp_path / "a.tfrecord", LABELS[:4]),
+        write(tmp_path / "b.tfrecord", LABELS[4:], first=4),
+    ]
+    arguments = {
+        "augmentation": CHANGES,
+        "old_class_names": ("ku",),
+        "pictures_per_class": pictures_per_class,
+    }
+    memory = batches(files, 9, **arguments)
+    disk = batches(files, 9, in_memory=False, **arguments)
+    for (a, one), (b, other) in zip(memory, disk, strict=True):
+        np.testing.assert_array_equal(a, b)
+        for key in ("new", "old"):
+            np.testing.assert_array_equal(one[key], other[key])
+
+
+def test_training_from_disk_resumes_where_it_stopped(seven):
+    whole = batches(seven, 6, augmentation=CHANGES, in_memory=False)
+    resumed = batches(seven, 2, augmentation=CHANGES, in_memory=False, first_step=4)
+    for (a, _), (b, _) in zip(whole[4:], resumed, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_training_from_disk_has_no_end_and_full_batches(seven):
+    dataset = training_dataset(
+        seven,
+        class_names=NAMES,
+        image_shape=(4, 4, 1),
+        batch_size=3,
+        seed=0,
+        in_memory=False,
+    )
+    assert int(dataset.cardinality()) == -1
+    assert dataset.element_spec[0].shape == (3, 4, 4, 1)
+
+
+def test_balanced_batches_have_as_many_of_each_class(seven):
+    # Of ka, ki and ku there are 3, 2 and 2 pictures.
+    for _, labels in batches(seven, 8, batch_size=4, pictures_per_class=2):
+        classes, counts = np.unique(labels["new"], return_counts=True)
+        assert len(classes) == 2 and counts.tolist() == [2, 2]
+
+
+def test_augmentation_may_be_layers(seven):
+    from keras_bct.data import ColourDistortion, Misalignment, stateless
+
+    layers = stateless(Misalignment(), ColourDistortion(brightness=0.5))
+    ((plain, _),) = batches(seven, 1)
+    ((one, _),) = batches(seven, 1, augmentation=layers)
+    ((again, _),) = batches(seven, 1, augmentation=layers)
+    np.testing.assert_array_equal(one, again)
+    assert np.abs(one - plain).max() > 1
