@@ -148,6 +148,58 @@ class Classifier:
         rows = {name: row for row, name in enumerate(self.class_names)}
         return np.array([rows.get(str(name), -1) for name in names], dtype=np.int32)
 
+    @classmethod
+    def from_embeddings(
+        cls,
+        embeddings: ArrayLike,
+        labels: Sequence[str],
+        *,
+        kind: str = "cosface",
+        scale: float | None,
+        margin: float | None,
+    ) -> Classifier:
+        """Make up a classifier for an old model that came without one.
+
+        Each class gets the direction of the mean of its embeddings, as `synthesize`
+        gives it to single classes; with all rows so made it is beta-sys from stored
+        embeddings alone.
+
+        Args:
+            embeddings: `(n, d)` embeddings of the old model, raw.
+            labels: n class names.
+            kind: One of `COSINE_KINDS`.
+            scale: The factor s on cosines.
+            margin: The margin m, None for `"normsoftmax"`.
+
+        Returns:
+            A classifier with its classes sorted by name.
+
+        Raises:
+            ValueError: `kind` is no cosine form, shapes do not fit, an embedding is
+                not finite, or the mean of a class is zero.
+
+        Example:
+            >>> old = Classifier.from_embeddings(
+            ...     [[3.0, 0.0], [1.0, 0.0], [0.0, 2.0]], ["ka", "ka", "ki"],
+            ...     scale=24.0, margin=0.3,
+            ... )
+            >>> old.weights.tolist()
+            [[1.0, 0.0], [0.0, 1.0]]
+        """
+        if kind not in COSINE_KINDS:
+            raise ValueError(
+                f"`kind` should be one of {', '.join(COSINE_KINDS)}: a mean embedding "
+                f"tells a direction and no length. Received: {kind!r}."
+            )
+        classes, directions = _mean_directions(*_labelled(embeddings, labels))
+        return cls(
+            kind=kind,
+            weights=directions.astype(np.float32),
+            class_names=tuple(classes),
+            scale=scale,
+            margin=margin,
+        )
+
     def save(self, directory: str | Path) -> None:
         """Write `classifier.json` and `classifier_weights.npy` (and the bias).
 
@@ -251,38 +303,16 @@ def synthesize(
     References:
         Shen et al., CVPR 2020, section 2.5, synthesized classifier weights.
     """
-    vectors = np.asarray(embeddings)
-    names = np.asarray([str(label) for label in labels])
-    if vectors.ndim != 2 or vectors.shape[1] != classifier.embedding_size:
+    vectors, names = _labelled(embeddings, labels)
+    if vectors.shape[1] != classifier.embedding_size:
         raise ValueError(
             f"`embeddings` should have shape (n, {classifier.embedding_size}), made by "
             f"the classifier's own model. Received: shape {vectors.shape}."
         )
-    if len(names) != len(vectors):
-        raise ValueError(
-            "`labels` should name the class of every embedding. Received: "
-            f"{len(names)} labels for {len(vectors)} embeddings."
-        )
     unseen = np.asarray(classifier.labels(names.tolist()) < 0)
     if not unseen.any():
         return classifier
-    new_names, of_class = np.unique(names[unseen], return_inverse=True)
-    sums = np.zeros((len(new_names), classifier.embedding_size), dtype=np.float64)
-    np.add.at(sums, of_class, vectors[unseen].astype(np.float64))
-    means = sums / np.bincount(of_class)[:, None]
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    if not np.all(np.isfinite(lengths)):
-        row = int(np.flatnonzero(~np.isfinite(lengths[:, 0]))[0])
-        raise ValueError(
-            "`embeddings` should be finite. Received NaN or infinity in class "
-            f"{str(new_names[row])!r}."
-        )
-    if not np.all(lengths > 0):
-        row = int(np.flatnonzero(lengths[:, 0] <= 0)[0])
-        raise ValueError(
-            f"The mean embedding of class {str(new_names[row])!r} is zero and gives no "
-            "direction for its row; leave the class out."
-        )
+    new_names, directions = _mean_directions(vectors[unseen], names[unseen])
     length = 1.0
     if classifier.kind not in COSINE_KINDS:
         length = float(np.linalg.norm(classifier.weights, axis=1).mean())
@@ -291,10 +321,47 @@ def synthesize(
         bias = np.append(bias, np.full(len(new_names), bias.mean(), np.float32))
     return replace(
         classifier,
-        weights=np.concatenate([classifier.weights, means / lengths * length]),
-        class_names=(*classifier.class_names, *new_names.tolist()),
+        weights=np.concatenate([classifier.weights, length * directions]),
+        class_names=(*classifier.class_names, *new_names),
         bias=bias,
     )
+
+
+def _labelled(
+    embeddings: ArrayLike, labels: Sequence[str]
+) -> tuple[NDArray[Any], NDArray[np.str_]]:
+    """Check that there is one class name for every embedding."""
+    vectors = np.asarray(embeddings)
+    names = np.asarray([str(label) for label in labels])
+    if vectors.ndim != 2 or len(names) != len(vectors):
+        raise ValueError(
+            "`embeddings` should have shape (n, d), and `labels` should name the class "
+            f"of each. Received: shape {vectors.shape} and {len(names)} labels."
+        )
+    return vectors, names
+
+
+def _mean_directions(
+    vectors: NDArray[Any], names: NDArray[np.str_]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Give the classes, sorted, and the unit vectors of their mean embeddings."""
+    classes, of_class = np.unique(names, return_inverse=True)
+    sums = np.zeros((len(classes), vectors.shape[1]), dtype=np.float64)
+    np.add.at(sums, of_class, vectors.astype(np.float64))
+    means = sums / np.bincount(of_class)[:, None]
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    for row, length in enumerate(lengths[:, 0].tolist()):
+        if not np.isfinite(length):
+            raise ValueError(
+                "`embeddings` should be finite. Received NaN or infinity in class "
+                f"{classes[row]!r}."
+            )
+        if length == 0:
+            raise ValueError(
+                f"The mean embedding of class {classes[row]!r} is zero and gives no "
+                "direction for its row; leave the class out."
+            )
+    return classes.tolist(), means / lengths
 
 
 def _frozen_float32(name: str, values: ArrayLike, ndim: int) -> NDArray[np.float32]:

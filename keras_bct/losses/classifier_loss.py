@@ -114,7 +114,7 @@ class MarginLoss(ClassifierLoss):
         """Give what takes the place of the target class's cosine.
 
         Args:
-            cosine: `(batch,)`, in [-1, 1] up to rounding.
+            cosine: `(batch, 1)`, in [-1, 1] up to rounding.
         """
         raise NotImplementedError
 
@@ -132,12 +132,17 @@ class MarginLoss(ClassifierLoss):
         return scale * cosines
 
     def logits(self, labels: Any, outputs: Any) -> Any:
-        """Replace the target column, then scale."""
+        """Scale, then replace the target column."""
         cosines, scale = self.parts(outputs)
-        of_target = ops.take_along_axis(cosines, labels[:, None], axis=1)[:, 0]
+        cosine = ops.take_along_axis(cosines, labels[:, None], axis=1)
         rows = ops.arange(ops.shape(cosines)[0], dtype="int32")
-        where = ops.stack([rows, labels], axis=1)
-        return scale * ops.scatter_update(cosines, where, self.target(of_target))
+        # Nothing else reads the scaled cosines, so TensorFlow writes the column into
+        # them without a copy of `(batch, classes)`.
+        return ops.scatter_update(
+            scale * cosines,
+            ops.stack([rows, labels], axis=1),
+            (scale * self.target(cosine))[:, 0],
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Give what the constructor takes."""

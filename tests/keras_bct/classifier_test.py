@@ -100,6 +100,26 @@ def test_says_where_a_version_keeps_its_classifier(tmp_path):
         Classifier.load(tmp_path)
 
 
+class TestFromEmbeddings:
+    def test_every_class_gets_the_direction_of_its_mean_embedding(self):
+        old = Classifier.from_embeddings(
+            [[0.0, 5.0], [6.0, 0.0], [0.0, 8.0]],
+            ["ki", "ka", "ka"],
+            kind="arcface",
+            scale=30.0,
+            margin=0.5,
+        )
+        assert old.class_names == ("ka", "ki")
+        np.testing.assert_allclose(old.weights, [[0.6, 0.8], [0.0, 1.0]], rtol=1e-6)
+        assert (old.kind, old.scale, old.margin) == ("arcface", 30.0, 0.5)
+
+    def test_form_with_inner_products_is_refused(self):
+        with pytest.raises(ValueError, match="direction and no length"):
+            Classifier.from_embeddings(
+                np.eye(2), ["ka", "ki"], kind="softmax", scale=None, margin=None
+            )
+
+
 class TestSynthesize:
     def test_unseen_class_gets_the_direction_of_its_mean_embedding(self):
         embeddings = [[9.0, 9.0], [6.0, 0.0], [0.0, 8.0]]
@@ -131,7 +151,7 @@ class TestSynthesize:
         ("embeddings", "labels", "message"),
         [
             ([[1.0, 0.0, 0.0]], ["ku"], r"shape \(n, 2\)"),
-            ([[1.0, 0.0]], ["ku", "ke"], "2 labels for 1 embeddings"),
+            ([[1.0, 0.0]], ["ku", "ke"], r"shape \(1, 2\) and 2 labels"),
             ([[np.nan, 0.0]], ["ku"], "NaN or infinity in class 'ku'"),
             ([[1.0, 0.0], [-1.0, 0.0]], ["ku", "ku"], "class 'ku' is zero"),
         ],
