@@ -23,6 +23,8 @@ class Measured:
         new_mixed: M(new, mixed): half of the gallery's identities embedded by the new
             version, the others by the old one.
         new_new: M(new, new).
+        agreement: The mean cosine of the old and the new embedding of one query, the
+            same for every metric.
         paragon: M(new*, new*), or None.
         self_interval: Of M(new, new) - M(new*, new*), or None.
         gain: The update gain (Eq. 9), or None where it is undefined.
@@ -35,6 +37,7 @@ class Measured:
     difference_interval: Interval
     new_mixed: float
     new_new: float
+    agreement: float
     paragon: float | None = None
     self_interval: Interval | None = None
     gain: float | None = None
@@ -57,6 +60,7 @@ def join(
     new_old: Measurement,
     new_mixed: Measurement,
     new_new: Measurement,
+    agreement: float,
     paragon: Measurement | None,
 ) -> dict[str, Measured]:
     """Joins measurements over the same items into the numbers of each metric."""
@@ -77,6 +81,7 @@ def join(
             difference_interval=numbers.difference_interval(CONFIDENCE),
             new_mixed=new_mixed.values[metric],
             new_new=new_new.values[metric],
+            agreement=agreement,
             paragon=numbers.paragon,
             self_interval=None
             if against_paragon is None

@@ -83,6 +83,7 @@ def to_markdown(report: Report) -> str:
         f"![{table.title}]({table.name}.png)",
     ]
     sections = {"criterion": _criterion, "self": _self_tests, "chain": _chain}
+    lines += _claims(report)
     for metric in report.metrics:
         lines += ["", f"## {metric}", "", *sections[table.layout](report, metric)]
     lines += ["", "## How to read it", "", *_reading(report), ""]
@@ -109,6 +110,22 @@ def _completeness(report: Report) -> list[str]:
     return lines
 
 
+def _claims(report: Report) -> list[str]:
+    """Each claim, and the seeds whose numbers hold it or do not."""
+    if not report.table.claims:
+        return []
+    body = []
+    for claim in report.table.claims:
+        answers: dict[bool, list[str]] = {True: [], False: []}
+        for seed, rows in sorted(report.results.items()):
+            if all(title in rows for title in claim.titles):
+                answers[claim.holds(rows)].append(str(seed))
+        written = (", ".join(answers[answer]) or _NOTHING for answer in (True, False))
+        body.append((claim.sentence, *written))
+    head = ("expected", "holds for seed", "does not hold for seed")
+    return ["", "## What was expected", "", *_rows(head, body)]
+
+
 def _criterion(report: Report, metric: str) -> list[str]:
     of_rows = {title: report.of(title, metric) for title in report.titles}
     means = _rows(
@@ -118,6 +135,7 @@ def _criterion(report: Report, metric: str) -> list[str]:
             "M(new, old)",
             "M(new, mixed)",
             "M(new, new)",
+            "cosine",
             "gain",
             "Eq. 2",
             "the paper",
@@ -129,6 +147,7 @@ def _criterion(report: Report, metric: str) -> list[str]:
                 _mean(values, lambda m: m.new_old),
                 _mean(values, lambda m: m.new_mixed),
                 _mean(values, lambda m: m.new_new),
+                _mean(values, lambda m: m.agreement),
                 _mean(values, lambda m: m.gain, _percent),
                 _answers(values.values()),
                 report.table.paper.get((title, metric), ""),
@@ -218,7 +237,8 @@ def _reading(report: Report) -> list[str]:
             "Eq. 2 is `yes` where the interval of M(new, old) - M(old, old) lies above "
             "zero, `no` where it lies below, else `undecided`. M(new, mixed): a seeded "
             "half of the gallery's identities is embedded by the new model, as "
-            "identities that came after the update would be. The gain is undefined "
+            "identities that came after the update would be. `cosine` is the mean "
+            "cosine of a query's new and old embedding. The gain is undefined "
             f"(`{_NOTHING}`) where M(new, old) is not above M(old, old).",
         ]
     lines += [

@@ -22,7 +22,7 @@ from keras_bct.experiments.training import Training
 MIXED_SEED = 0
 """Chooses the identities that count as new in a mixed gallery."""
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +91,7 @@ class RowMeasuring:
                 metric: from_mapping(Measured, values, source=os.fspath(path))
                 for metric, values in stored.items()
             }
-        self._say(f"measuring {row.title} (seed {row.new.recipe.seed})")
+        self._say(f"measuring {row.title} on {self.test.protocol.name}")
         measured = self._measure(row)
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}.unfinished")
@@ -132,6 +132,7 @@ class RowMeasuring:
             new_old=measure(protocol, new_queries, old_gallery),
             new_mixed=measure(protocol, new_queries, mixed(old_gallery, new_gallery)),
             new_new=self._self_test(row.new),
+            agreement=agreement(self._queries(row.old), new_queries),
             paragon=None if row.paragon is None else self._self_test(row.paragon),
         )
 
@@ -186,3 +187,15 @@ def mixed(old: EmbeddingSet, new: EmbeddingSet) -> EmbeddingSet:
     return dataclasses.replace(
         old, embeddings=np.where(made_by_new[:, None], new.embeddings, old.embeddings)
     )
+
+
+def agreement(old: EmbeddingSet, new: EmbeddingSet) -> float:
+    """Gives the mean cosine of two versions' embeddings of the same items.
+
+    Args:
+        old: n items.
+        new: The same items in the same order, of the same size.
+    """
+    products = np.sum(old.embeddings * new.embeddings, axis=1)
+    lengths = [np.linalg.norm(side.embeddings, axis=1) for side in (old, new)]
+    return float(np.mean(products / (lengths[0] * lengths[1])))

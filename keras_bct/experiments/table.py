@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
 from keras_bct.experiments.catalogue import Catalogue
+from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.training import Training
 
 LAYOUTS = ("chain", "criterion", "self")
@@ -36,6 +37,21 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
+class Claim:
+    """A sentence that the numbers of one seed hold or do not.
+
+    Attributes:
+        sentence: Markdown.
+        titles: The rows that it is about; without them it is not judged.
+        holds: Takes the numbers by row title and metric.
+    """
+
+    sentence: str
+    titles: tuple[str, ...]
+    holds: Callable[[Mapping[str, Mapping[str, Measured]]], bool]
+
+
+@dataclasses.dataclass(frozen=True)
 class Table:
     """A table of the paper as a description of its trainings and cells.
 
@@ -48,6 +64,7 @@ class Table:
             `reidentification`.
         layout: `criterion` (Eq. 2 and the gain), `self` (self-tests beside the
             paragon's) or `chain` (every version against every earlier one).
+        claims: What is expected of the numbers.
         paper: For a row's title and a metric what the paper says.
 
     Raises:
@@ -60,6 +77,7 @@ class Table:
     rows: Callable[[Catalogue], tuple[Row, ...]]
     protocol: str = "search"
     layout: str = "criterion"
+    claims: tuple[Claim, ...] = ()
     paper: Mapping[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:

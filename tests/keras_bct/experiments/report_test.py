@@ -1,12 +1,13 @@
 """How numbers are laid out, on numbers made up so that a reader can check them."""
 
+import dataclasses
 import json
 
 import pytest
 
 from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.report import Report, to_json, to_markdown
-from keras_bct.experiments.table import Table
+from keras_bct.experiments.table import Claim, Table
 
 METRIC = "retrieval/mAP"
 
@@ -20,6 +21,7 @@ def measured(old_old: float, new_old: float, low: float, high: float) -> Measure
         difference_interval=(low, high),
         new_mixed=0.7,
         new_new=0.882,
+        agreement=0.8,
         paragon=0.9,
         self_interval=(-0.03, -0.01),
         gain=gain,
@@ -67,6 +69,7 @@ def test_a_row_gives_the_mean_and_the_range_of_the_seeds() -> None:
         "0.6500 (0.6000 to 0.7000)",
         "0.7000 (0.7000 to 0.7000)",
         "0.8820 (0.8820 to 0.8820)",
+        "0.8000 (0.8000 to 0.8000)",
         "37.5 % (25.0 % to 50.0 %)",
         "yes 2 of 2",
         "holds",
@@ -140,7 +143,19 @@ def test_a_gain_that_one_seed_lacks_is_the_others_and_says_so() -> None:
         ),
         "| l2 |",
     )
-    assert cells[5:7] == ["25.0 % (1 of 2 seeds)", "yes 1 of 2, no 1 of 2"]
+    assert cells[6:8] == ["25.0 % (1 of 2 seeds)", "yes 1 of 2, no 1 of 2"]
+
+
+def test_a_claim_names_the_seeds_that_hold_it() -> None:
+    # The gain is 25 % for seed 0 and 50 % for seed 1; no seed has lwf.
+    claims = (
+        Claim("a third", ("beta",), lambda rows: rows["beta"][METRIC].gain > 1 / 3),
+        Claim("more than lwf", ("beta", "lwf"), lambda rows: True),
+    )
+    table = dataclasses.replace(report().table, claims=claims)
+    markdown = to_markdown(dataclasses.replace(report(), table=table))
+    assert row(markdown, "| a third |") == ["a third", "1", "0"]
+    assert row(markdown, "| more than lwf |") == ["more than lwf", "-", "-"]
 
 
 def test_what_is_missing_is_said() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from keras_bct.evaluation import Bootstrap, EmbeddingSet, Protocol, Source
 from keras_bct.experiments import Recipe, Row, Training
-from keras_bct.experiments.row_measuring import RowMeasuring, Sides, mixed
+from keras_bct.experiments.row_measuring import RowMeasuring, Sides, agreement, mixed
 
 OLD = Training("old", Recipe("independent", 4, 10), "train-old")
 NEW = Training("beta", Recipe("beta", 4, 10, embedding_size=3), "train", OLD)
@@ -87,6 +87,13 @@ def test_another_protocol_is_measured_anew(stored: Stored) -> None:
     other = dataclasses.replace(TEST, protocol=protocol)
     RowMeasuring(stored, other, lambda line: None)(row)
     assert stored.asked > asked
+
+
+def test_agreement_is_the_mean_cosine() -> None:
+    # Cosines 1 and 0.6 by hand.
+    old = EmbeddingSet(["1", "2"], ["a", "b"], None, np.array([[2.0, 0], [0, 1]]))
+    new = EmbeddingSet(["1", "2"], ["a", "b"], None, np.array([[1.0, 0], [8, 6]]))
+    assert agreement(old, new) == pytest.approx(0.8)
 
 
 def test_half_of_the_identities_of_a_mixed_gallery_are_new() -> None:
