@@ -21,6 +21,7 @@ from keras_bct.evaluation.cross_version import (
     cross_version_matrix,
 )
 from keras_bct.evaluation.decision import Decision, decide
+from keras_bct.evaluation.embedding_files import data_digest, read_embeddings
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.groups import (
     GroupMeasurements,
@@ -33,6 +34,7 @@ from keras_bct.evaluation.metric_name import KNOWN_METRICS, MetricName
 from keras_bct.evaluation.protocol import Bootstrap, Gate, Protocol, Source
 from keras_bct.evaluation.prototypes import prototypes_of
 from keras_bct.evaluation.rank_counts import RankCounts
+from keras_bct.evaluation.report import write_report
 from keras_bct.evaluation.strict_criterion import (
     PairShare,
     StrictCriterion,
@@ -63,6 +65,7 @@ __all__ = [
     "compare",
     "compare_measurements",
     "cross_version_matrix",
+    "data_digest",
     "decide",
     "measure",
     "measure_galleries",
@@ -70,5 +73,7 @@ __all__ = [
     "paper_cutoffs",
     "pool_templates",
     "prototypes_of",
+    "read_embeddings",
     "strict_criterion",
+    "write_report",
 ]

@@ -14,6 +14,7 @@ from keras_bct.evaluation.bootstrap import percentile_interval
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.measuring import measure
+from keras_bct.evaluation.metric_name import MetricName
 from keras_bct.evaluation.protocol import Protocol, check_confidence
 
 Floats = npt.NDArray[np.float64]
@@ -256,18 +257,20 @@ def _compare_metric(
     top = None if paragon is None else paragon.values[metric]
     difference = new_old.replicates(metric) - old_old.replicates(metric)
     gain, why, gain_replicates = None, "", None
+    # An error rate that falls gets better.
+    better = 1 if MetricName.parse(metric).higher_is_better else -1
     if paragon is None or top is None:
         why = "no paragon was named"
-    elif top <= old:
-        why = f"the paragon's {top:.4f} is not above M(old, old) = {old:.4f}"
-    elif new <= old:
-        why = f"M(new, old) = {new:.4f} is not above M(old, old) = {old:.4f}"
+    elif better * (top - old) <= 0:
+        why = f"the paragon's {top:.4f} is not better than M(old, old) = {old:.4f}"
+    elif better * (new - old) <= 0:
+        why = f"M(new, old) = {new:.4f} is not better than M(old, old) = {old:.4f}"
     else:
         gain = (new - old) / (top - old)
     if paragon is not None:
         room = paragon.replicates(metric) - old_old.replicates(metric)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain_replicates = np.where(room > 0, difference / room, np.nan)
+            gain_replicates = np.where(better * room > 0, difference / room, np.nan)
     try:
         right, still_right = old_old.right(metric), new_old.right(metric)
         flips = float(np.mean(right * (1 - still_right)))

@@ -6,10 +6,14 @@ import dataclasses
 import math
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from keras_bct.evaluation.comparison import Comparison, MetricComparison
 from keras_bct.evaluation.protocol import Gate, check_confidence
 
 Answer = Literal["yes", "no", "undecided"]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +97,12 @@ def _ask_criterion(name: str, metric: MetricComparison, confidence: float) -> De
         f"{metric.identities} identities"
     )
     if low > 0:
-        return Decision("yes", (f"{measured}: the interval lies above zero.",))
+        return _yes_if_resolved(
+            f"{measured}: the interval lies above zero",
+            metric.difference_replicates,
+            metric.identities,
+            confidence,
+        )
     if high <= 0:
         return Decision("no", (f"{measured}: the interval does not reach above zero.",))
     return _undecided(measured, "zero", 0.0, metric, metric.difference, (low, high))
@@ -115,10 +124,59 @@ def _ask_gain(
         f"[{low:.4f}, {high:.4f}] over {metric.identities} identities"
     )
     if low >= min_gain:
-        return Decision("yes", (f"{measured}: the interval does not reach below it.",))
+        assert metric.gain_replicates is not None
+        return _yes_if_resolved(
+            f"{measured}: the interval does not reach below it",
+            metric.gain_replicates,
+            metric.identities,
+            confidence,
+        )
     if high < min_gain:
         return Decision("no", (f"{measured}: the interval lies below it.",))
     return _undecided(measured, "it", min_gain, metric, metric.gain, interval)
+
+
+def _yes_if_resolved(
+    reason: str, replicates: Floats, identities: int, confidence: float
+) -> Decision:
+    """Yes, if identities and replicates are enough for an end of the interval.
+
+    All of n identities fare better by chance alone once in 2^n, and resampling so few
+    cannot show it: one identity's interval is a point. Without replicates beyond its
+    end, the interval is that of the replicates and not of the confidence: more of
+    them would move it. Replicates without a value may lie beyond it too.
+    """
+    enough = math.ceil(math.log2(2 / (1 - confidence)))
+    if identities < enough:
+        return Decision(
+            "undecided",
+            (
+                f"{reason}, but so few identities may all fare better by chance; at "
+                f"that confidence it needs {enough} or more.",
+            ),
+            enough,
+        )
+    beyond = (1 - confidence) / 2 * len(replicates)
+    # A little less than one is one: 1 - 0.999 is not quite 0.001.
+    if beyond < 1 - 1e-9:
+        needed = math.ceil(2 / (1 - confidence) - 1e-6)
+        return Decision(
+            "undecided",
+            (
+                f"{reason}, but {len(replicates)} replicates cannot tell at that "
+                f"confidence: it needs {needed} (`bootstrap.replicates`).",
+            ),
+        )
+    missing = int(np.count_nonzero(~np.isfinite(replicates)))
+    if missing > beyond:
+        return Decision(
+            "undecided",
+            (
+                f"{reason}, but {missing} of {len(replicates)} replicates have no "
+                "value, so it may well reach further.",
+            ),
+        )
+    return Decision("yes", (f"{reason}.",))
 
 
 def _undecided(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -83,7 +84,8 @@ class Gate:
         min_gain: The least update gain asked for; None asks for none.
 
     Raises:
-        ValueError: The confidence does not lie between 0 and 1.
+        ValueError: The confidence does not lie between 0 and 1, or the least gain is
+            not finite.
     """
 
     metrics: tuple[str, ...] = ()
@@ -91,8 +93,12 @@ class Gate:
     min_gain: float | None = None
 
     def __post_init__(self) -> None:
-        """Checks the confidence."""
+        """Checks the confidence and the least gain."""
         check_confidence(self.confidence)
+        if self.min_gain is not None and not math.isfinite(self.min_gain):
+            raise ValueError(
+                f"`min_gain` should be finite, or null. Received: {self.min_gain}."
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,6 +188,12 @@ class Protocol:
             raise ValueError(
                 "`first_components` should be at least 1, or null. "
                 f"Received: {self.first_components}."
+            )
+        if (1 - self.gate.confidence) / 2 * self.bootstrap.replicates < 1 - 1e-9:
+            raise ValueError(
+                f"`bootstrap.replicates` should be at least 2 / (1 - confidence), else "
+                f"they cannot tell at `gate.confidence`. Received: "
+                f"{self.bootstrap.replicates} at {self.gate.confidence}."
             )
         if not self.metrics:
             raise ValueError("`metrics` should name at least one metric. Received: [].")

@@ -110,7 +110,7 @@ class TestGain:
         metric = compare(make_protocol(*METRICS), **worse)["retrieval/mAP"]
 
         assert metric.gain is None
-        assert "not above M(old, old)" in metric.gain_undefined
+        assert "not better than M(old, old)" in metric.gain_undefined
 
 
 def test_wider_new_embeddings_count_whole_among_themselves(

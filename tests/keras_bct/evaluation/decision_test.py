@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,41 @@ def test_confidence_decides():
     assert decide(numbers, Gate(confidence=0.99)).answer == "undecided"
     with pytest.raises(ValueError, match="`confidence`"):
         decide(numbers, confidence=1.0)
+
+
+def with_replicates(measured, **changes):
+    return comparison(a=dataclasses.replace(measured, **changes))
+
+
+class TestTooLittleToSayYes:
+    @pytest.mark.parametrize(("identities", "answer"), [(4, "undecided"), (5, "yes")])
+    def test_identities_that_may_all_fare_better_by_chance(self, identities, answer):
+        # Five of five do so once in 32 times; 90 % leaves once in 20 for that end.
+        decision = decide(comparison(a=metric(0.3, 0.1, identities=identities)))
+
+        assert decision.answer == answer
+        assert decision.identities_needed == (5 if answer == "undecided" else None)
+
+    def test_one_identity_whose_interval_is_a_point(self):
+        assert decide(comparison(a=metric(0.3, 0, identities=1))).answer == "undecided"
+
+    @pytest.mark.parametrize(
+        ("confidence", "answer"), [(0.99, "yes"), (0.9995, "undecided")]
+    )
+    def test_replicates_none_of_which_lies_beyond_the_end(self, confidence, answer):
+        decision = decide(comparison(a=metric(0.3, 0.1)), confidence=confidence)
+
+        assert decision.answer == answer
+        assert ("it needs 4000" in decision.reasons[0]) == (answer == "undecided")
+
+    @pytest.mark.parametrize(("missing", "answer"), [(100, "yes"), (101, "undecided")])
+    @pytest.mark.parametrize("column", ["difference_replicates", "gain_replicates"])
+    def test_replicates_without_a_value(self, column, missing, answer):
+        replicates = getattr(metric(0.3, 0.1), column)
+        replicates[:missing] = np.nan
+        numbers = with_replicates(metric(0.3, 0.1), **{column: replicates})
+
+        assert decide(numbers, min_gain=0.2).answer == answer
 
 
 class TestEveryMetricMustPass:

@@ -1,0 +1,1 @@
+"""The command line of keras_bct, one file a command."""

@@ -1,0 +1,285 @@
+"""`python -m keras_bct evaluate`: measure a protocol on embeddings or models."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from keras_bct.cli.sides import load_side
+from keras_bct.evaluation import (
+    Comparison,
+    Decision,
+    EmbeddingSet,
+    Execution,
+    Measurement,
+    Protocol,
+    compare_measurements,
+    decide,
+    measure,
+    measure_groups,
+    write_report,
+)
+from keras_bct.evaluation.report import (
+    Rows,
+    comparison_rows,
+    gain_rows,
+    group_rows,
+    measurement_rows,
+)
+
+_DESCRIPTION = """\
+Measure a protocol on embeddings, or on models that make them.
+
+Each side is a file of embeddings (.npz, .npy, .parquet, .arrow, .tfrecord), or the
+directory of a SavedModel that embeds the pictures which the protocol names.
+
+One model:
+  python -m keras_bct evaluate --protocol faces.yaml --queries q.npz --gallery g.npz
+
+A new model's queries against the old model's gallery, with the gate's answer:
+  python -m keras_bct evaluate --protocol faces.yaml --queries models/2 \\
+    --gallery models/1 --against models/1 --html report.html
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the parser's commands."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="measure a protocol on embeddings or models",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--protocol", required=True, metavar="FILE", help="the protocol (YAML)")
+    add("--queries", metavar="SIDE", help="the (new) queries; default: the protocol's")
+    add("--gallery", metavar="SIDE", help="the (old) gallery; default: the protocol's")
+    add("--against", metavar="SIDE", help="the old model's queries: compare with it")
+    add("--new-gallery", metavar="SIDE", help="the new model's gallery: M(new, new)")
+    add(
+        "--paragon",
+        nargs=2,
+        metavar=("QUERIES", "GALLERY"),
+        help="both sides of the paragon: the gain",
+    )
+    add("--confidence", type=float, help="of the intervals; default: the gate's")
+    add("--min-gain", type=float, help="the least gain; default: the gate's")
+    add("--groups", choices=("label", "camera"), help="every metric by this, too")
+    add("--json", metavar="FILE", dest="json_path", help="write the numbers")
+    add("--html", metavar="FILE", dest="html_path", help="write a report")
+    add("--block-rows", type=int, help="queries scored together; default: automatic")
+    add("--device", default="auto", choices=("auto", "cpu", "gpu"), help="multiplies")
+    add("--quiet", action="store_true", help="no progress bar")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command.
+
+    Raises:
+        ValueError: The protocol or a side cannot be used.
+        OSError: A file cannot be read or written.
+    """
+    import dataclasses
+
+    protocol = Protocol.from_yaml(arguments.protocol)
+    gate = protocol.gate
+    if arguments.confidence is not None:
+        gate = dataclasses.replace(gate, confidence=arguments.confidence)
+    if arguments.min_gain is not None:
+        gate = dataclasses.replace(gate, min_gain=arguments.min_gain)
+    protocol = dataclasses.replace(protocol, gate=gate)
+    for option in ("min_gain", "new_gallery", "paragon"):
+        if getattr(arguments, option) is not None and arguments.against is None:
+            name = option.replace("_", "-")
+            raise ValueError(f"--{name} needs --against: the old model's queries.")
+    execution = Execution(
+        block_rows=arguments.block_rows,
+        device=arguments.device,
+        progress=not arguments.quiet,
+    )
+    loaded: dict[tuple[str, str | None], EmbeddingSet] = {}
+
+    def side(name: Any, given: str | None) -> EmbeddingSet:
+        if (name, given) not in loaded:
+            loaded[name, given] = load_side(protocol, name, given)
+        return loaded[name, given]
+
+    queries = side("queries", arguments.queries)
+    gallery = side("gallery", arguments.gallery)
+    notes = _notes(protocol, queries, gallery)
+    measurements: dict[str, Measurement] = {}
+    comparison: Comparison | None = None
+    decision: Decision | None = None
+    if arguments.against is None:
+        measurements["M"] = measure(protocol, queries, gallery, execution=execution)
+    else:
+        old = side("queries", arguments.against)
+        sides = {"M(old, old)": (old, gallery), "M(new, old)": (queries, gallery)}
+        if arguments.new_gallery is not None:
+            sides["M(new, new)"] = (queries, side("gallery", arguments.new_gallery))
+        if arguments.paragon is not None:
+            asked, stored = arguments.paragon
+            sides["paragon"] = (side("queries", asked), side("gallery", stored))
+        whole = dataclasses.replace(protocol, first_components=None)
+        for name, (asking, answering) in sides.items():
+            one_model = name in ("M(new, new)", "paragon")
+            measurements[name] = measure(
+                whole if one_model else protocol,
+                asking,
+                answering,
+                execution=execution,
+            )
+        comparison = compare_measurements(
+            protocol,
+            old_old=measurements["M(old, old)"],
+            new_old=measurements["M(new, old)"],
+            new_new=measurements.get("M(new, new)"),
+            paragon=measurements.get("paragon"),
+        )
+        decision = decide(comparison, gate)
+    groups = None
+    if arguments.groups is not None:
+        groups = _by_group(protocol, queries, gallery, arguments.groups, execution)
+    _print(protocol, measurements, comparison, decision, groups, notes)
+    if arguments.json_path is not None:
+        _write_json(
+            arguments.json_path, protocol, measurements, comparison, decision, groups
+        )
+    if arguments.html_path is not None:
+        write_report(
+            arguments.html_path,
+            protocol,
+            measurements,
+            comparison=comparison,
+            decision=decision,
+            groups=groups,
+        )
+    return 0
+
+
+def _notes(
+    protocol: Protocol, queries: EmbeddingSet, gallery: EmbeddingSet
+) -> list[str]:
+    """What one may want to know before reading the numbers."""
+    if protocol.distance != "cosine":
+        return []
+    notes = []
+    for name, items in (("queries", queries), ("gallery", gallery)):
+        norms = (items.embeddings[:4096].astype(float) ** 2).sum(axis=1) ** 0.5
+        if abs(norms - 1).max() > 1e-3:
+            notes.append(
+                f"{name}: lengths from {norms.min():.3g} to {norms.max():.3g}; cosine "
+                "normalises them."
+            )
+    return notes
+
+
+def _by_group(
+    protocol: Protocol,
+    queries: EmbeddingSet,
+    gallery: EmbeddingSet,
+    column: str,
+    execution: Execution,
+) -> dict[str, dict[str, float]]:
+    names = queries.labels if column == "label" else queries.cameras
+    if names is None:
+        raise ValueError("--groups camera needs cameras; name them in the protocol.")
+    result = measure_groups(protocol, queries, gallery, names, execution=execution)
+    return {metric: result.values(metric) for metric in protocol.metrics}
+
+
+def _print(
+    protocol: Protocol,
+    measurements: dict[str, Measurement],
+    comparison: Comparison | None,
+    decision: Decision | None,
+    groups: dict[str, dict[str, float]] | None,
+    notes: list[str],
+) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    # Wide enough for every column: a terminal that is not wraps the lines.
+    console = Console(highlight=False, width=max(Console().width, 96))
+
+    def show(title: str, rows: Rows) -> None:
+        table = Table(
+            title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+        )
+        for i, name in enumerate(rows[0]):
+            table.add_column(name, justify="right" if i else "left", no_wrap=not i)
+        for row in rows[1]:
+            table.add_row(*row)
+        console.print(table)
+
+    for name, measurement in measurements.items():
+        show(name, measurement_rows(measurement, protocol.gate.confidence))
+    if comparison is not None:
+        show("Comparison", comparison_rows(comparison))
+        show("Gain", gain_rows(comparison))
+    if groups is not None:
+        show("Groups", group_rows(groups))
+    counts = next(iter(measurements.values())).counts
+    print(", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items()))
+    for note in notes:
+        print(f"Note: {note}")
+    for warning in dict.fromkeys(w for m in measurements.values() for w in m.warnings):
+        print(f"Warning: {warning}")
+    if decision is not None:
+        print(f"Gate: {decision.answer}")
+        for reason in decision.reasons:
+            print(f"  {reason}")
+
+
+def _write_json(
+    path: str,
+    protocol: Protocol,
+    measurements: dict[str, Measurement],
+    comparison: Comparison | None,
+    decision: Decision | None,
+    groups: dict[str, dict[str, float]] | None,
+) -> None:
+    confidence = protocol.gate.confidence
+    result: dict[str, Any] = {
+        "protocol": {"name": protocol.name, "digest": protocol.digest()},
+        "counts": dict(next(iter(measurements.values())).counts),
+        "measurements": {
+            name: {
+                metric: {
+                    "value": value,
+                    "interval": list(measurement.interval(metric, confidence)),
+                }
+                for metric, value in measurement.values.items()
+            }
+            for name, measurement in measurements.items()
+        },
+        "warnings": [w for m in measurements.values() for w in m.warnings],
+        "groups": groups,
+        "comparison": None,
+        "decision": None,
+    }
+    if comparison is not None and decision is not None:
+        result["comparison"] = {
+            name: {
+                "old_old": metric.old_old,
+                "new_old": metric.new_old,
+                "new_new": metric.new_new,
+                "paragon": metric.paragon,
+                "gain": metric.gain,
+                "gain_interval": metric.gain_interval(confidence),
+                "difference": metric.difference,
+                "difference_interval": metric.difference_interval(confidence),
+                "negative_flips": metric.negative_flips,
+            }
+            for name, metric in comparison.metrics.items()
+        }
+        result["decision"] = {
+            "answer": decision.answer,
+            "reasons": decision.reasons,
+            "identities_needed": decision.identities_needed,
+        }
+    Path(path).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,289 @@
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from keras_bct.__main__ import main
+from keras_bct.evaluation import (
+    EmbeddingSet,
+    Protocol,
+    compare,
+    decide,
+    measure,
+    read_embeddings,
+)
+
+PROTOCOL = """
+name: people
+queries: {source: embeddings, path: old-queries.npz, camera: camera}
+gallery: {source: embeddings, path: old-gallery.npz, camera: camera}
+metrics: [retrieval/mAP, "verification/TAR@FAR=0.01", "identification/TPIR@FPIR=0.2"]
+bootstrap: {replicates: 200}
+"""
+
+
+def columns(items):
+    return {
+        "id": items.ids,
+        "label": items.labels,
+        "camera": items.cameras,
+        "embedding": items.embeddings,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A protocol, and the embeddings of an old and a new model."""
+    centres = np.random.default_rng(1).normal(size=(36, 16))
+    for version, noise in (("old", 1.1), ("new", 0.7)):
+        for seed, (side, who) in enumerate(
+            (
+                ("queries", np.repeat(np.arange(36), 3)),
+                ("gallery", np.repeat(np.arange(30), 4)),
+            )
+        ):
+            generator = np.random.default_rng([seed, int(10 * noise)])
+            rows = centres[who] + noise * generator.normal(size=(len(who), 16))
+            items = EmbeddingSet(
+                [f"{side}-{i:03}" for i in range(len(who))],
+                [f"person {w:02}" for w in who],
+                [f"camera {i % 3}" for i in range(len(who))],
+                rows,
+            )
+            np.savez(tmp_path / f"{version}-{side}.npz", **columns(items))
+    (tmp_path / "protocol.yaml").write_text(PROTOCOL)
+    return tmp_path
+
+
+def run(folder, *arguments):
+    return main(["evaluate", "--protocol", str(folder / "protocol.yaml"), *arguments])
+
+
+def side(folder, name):
+    return read_embeddings(
+        folder / f"{name}.npz", Protocol.from_yaml(folder / "protocol.yaml").queries
+    )
+
+
+def test_one_model_is_measured(folder, capsys):
+    assert run(folder, "--json", str(folder / "out.json")) == 0
+
+    protocol = Protocol.from_yaml(folder / "protocol.yaml")
+    expected = measure(
+        protocol, side(folder, "old-queries"), side(folder, "old-gallery")
+    )
+    printed = capsys.readouterr().out
+    result = json.loads((folder / "out.json").read_text())
+    assert result["protocol"] == {"name": "people", "digest": protocol.digest()}
+    assert result["counts"] == expected.counts
+    for metric, value in expected.values.items():
+        assert result["measurements"]["M"][metric]["value"] == value
+        assert f"{value:.4f}" in printed
+        assert metric in printed
+    assert result["comparison"] is None
+
+
+def test_two_models_are_compared_and_the_gate_answers(folder, capsys):
+    status = run(
+        folder,
+        "--queries",
+        str(folder / "new-queries.npz"),
+        "--gallery",
+        str(folder / "old-gallery.npz"),
+        "--against",
+        str(folder / "old-queries.npz"),
+        "--new-gallery",
+        str(folder / "new-gallery.npz"),
+        "--paragon",
+        str(folder / "new-queries.npz"),
+        str(folder / "new-gallery.npz"),
+        "--json",
+        str(folder / "out.json"),
+        "--min-gain",
+        "0.1",
+        "--confidence",
+        "0.9",
+    )
+    assert status == 0
+    new = side(folder, "new-queries"), side(folder, "new-gallery")
+    expected = compare(
+        Protocol.from_yaml(folder / "protocol.yaml"),
+        old_queries=side(folder, "old-queries"),
+        old_gallery=side(folder, "old-gallery"),
+        new_queries=new[0],
+        new_gallery=new[1],
+        paragon=new,
+    )
+    result = json.loads((folder / "out.json").read_text())
+    for metric, numbers in expected.metrics.items():
+        assert result["comparison"][metric]["new_old"] == numbers.new_old
+        assert result["comparison"][metric]["gain"] == pytest.approx(numbers.gain)
+        assert result["comparison"][metric]["difference_interval"] == pytest.approx(
+            numbers.difference_interval(0.9)
+        )
+    decision = decide(expected, confidence=0.9, min_gain=0.1)
+    assert result["decision"]["answer"] == decision.answer
+    assert f"Gate: {decision.answer}" in capsys.readouterr().out
+
+
+def test_groups_are_measured_on_request(folder, capsys):
+    assert run(folder, "--groups", "camera", "--json", str(folder / "out.json")) == 0
+
+    groups = json.loads((folder / "out.json").read_text())["groups"]
+    assert set(groups["retrieval/mAP"]) == {"camera 0", "camera 1", "camera 2"}
+    assert "gap" in capsys.readouterr().out
+
+
+def write_parquet(path, items):
+    table = {name: column.tolist() for name, column in columns(items).items()}
+    parquet.write_table(pa.table(table), path)
+
+
+def write_arrow(path, items):
+    table = pa.table({n: column.tolist() for n, column in columns(items).items()})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+        out.write_table(table, max_chunksize=50)
+
+
+def write_npy(path, items):
+    np.save(path, items.embeddings)
+    lines = zip(items.ids, items.labels, items.cameras, strict=True)
+    path.with_suffix(".csv").write_text(
+        "id,label,camera\n" + "".join(f"{a},{b},{c}\n" for a, b, c in lines)
+    )
+
+
+def write_tfrecord(path, items):
+    tf = pytest.importorskip("tensorflow")
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for i in range(len(items)):
+            names = {"id": items.ids, "label": items.labels, "camera": items.cameras}
+            feature = {
+                name: tf.train.Feature(
+                    bytes_list=tf.train.BytesList(value=[str(column[i]).encode()])
+                )
+                for name, column in names.items()
+            }
+            feature["embedding"] = tf.train.Feature(
+                float_list=tf.train.FloatList(value=items.embeddings[i])
+            )
+            example = tf.train.Example(features=tf.train.Features(feature=feature))
+            writer.write(example.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("ending", "write"),
+    [
+        (".parquet", write_parquet),
+        (".arrow", write_arrow),
+        (".npy", write_npy),
+        (".tfrecord", write_tfrecord),
+    ],
+)
+def test_every_format_gives_the_same_numbers(folder, ending, write):
+    for name in ("queries", "gallery"):
+        write(folder / f"{name}{ending}", side(folder, f"old-{name}"))
+    assert run(folder, "--json", str(folder / "npz.json")) == 0
+    status = run(
+        folder,
+        "--queries",
+        str(folder / f"queries{ending}"),
+        "--gallery",
+        str(folder / f"gallery{ending}"),
+        "--json",
+        str(folder / "other.json"),
+    )
+
+    assert status == 0
+    assert (folder / "other.json").read_text() == (folder / "npz.json").read_text()
+
+
+class TestModels:
+    """A SavedModel in the place of a file embeds the protocol's pictures."""
+
+    @pytest.fixture
+    def pictures(self, folder, monkeypatch):
+        import keras_bct.data
+        import keras_bct.models
+        from keras_bct.data import ImageRecords
+
+        queries = side(folder, "old-queries")
+
+        class Embedder:
+            def embed_bytes(self, images, ids):
+                return np.stack([np.frombuffer(image, np.float32) for image in images])
+
+        def read_records(pattern, **features):
+            items = side(folder, f"old-{pattern.rsplit('/')[-1]}")
+            assert features["label"] == "label"
+            return ImageRecords(
+                items.ids,
+                [row.tobytes() for row in items.embeddings],
+                items.labels,
+                items.cameras,
+            )
+
+        monkeypatch.setattr(keras_bct.data, "read_records", read_records)
+        monkeypatch.setattr(keras_bct.models, "load_embedder", lambda _: Embedder())
+        text = PROTOCOL.replace("source: embeddings", "source: tfrecord")
+        for name in ("queries", "gallery"):
+            text = text.replace(f"old-{name}.npz", name)
+        (folder / "pictures.yaml").write_text(text)
+        (folder / "model").mkdir()
+        return queries
+
+    def evaluate(self, folder, *arguments):
+        out = str(folder / "model.json")
+        protocol = str(folder / "pictures.yaml")
+        status = main(["evaluate", "--protocol", protocol, "--json", out, *arguments])
+        assert status == 0
+        return json.loads((folder / "model.json").read_text())["measurements"]
+
+    def test_a_model_or_bare_rows_give_the_same(self, folder, pictures):
+        run(folder, "--json", str(folder / "npz.json"))
+        expected = json.loads((folder / "npz.json").read_text())["measurements"]
+        np.save(folder / "rows.npy", pictures.embeddings)
+        model = str(folder / "model")
+
+        assert self.evaluate(folder, "--queries", model, "--gallery", model) == expected
+        rows = str(folder / "rows.npy")
+        assert self.evaluate(folder, "--queries", rows, "--gallery", model) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--queries", "nowhere.npz"], "No file matches 'nowhere.npz'"),
+        (["--queries", "{folder}/protocol.yaml"], "should end in one of"),
+        (["--queries", "{folder}/short.npz"], "should have the columns.*no camera"),
+        (["--queries", "{folder}/alone.npy"], "CSV file beside it"),
+        (["--queries", "{folder}"], "should have pictures"),
+        (["--min-gain", "0.3"], "--min-gain needs --against"),
+        (["--confidence", "95"], "`confidence`"),
+        (["--block-rows", "0"], "`block_rows`"),
+    ],
+)
+def test_wrong_input_exits_with_two(folder, capsys, arguments, message):
+    items = side(folder, "old-queries")
+    np.savez(folder / "short.npz", id=items.ids, label=items.labels, embedding=[[1.0]])
+    np.save(folder / "alone.npy", items.embeddings)
+    arguments = [argument.format(folder=folder) for argument in arguments]
+
+    assert run(folder, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert re.search(message, captured.err)
+
+
+def test_help_shows_an_example(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", "--help"])
+
+    assert stop.value.code == 0
+    assert "python -m keras_bct evaluate --protocol faces.yaml" in (
+        capsys.readouterr().out
+    )
