@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from keras_bct.data.decoding import decode_pictures
     from keras_bct.data.face_augmentation import (
         ColourDistortion,
+        HorizontalFlip,
         Misalignment,
         stateless,
     )
@@ -36,6 +37,7 @@ __all__ = [
     "Augmentation",
     "ColourDistortion",
     "Glyphs",
+    "HorizontalFlip",
     "ImageList",
     "ImageRecords",
     "LineError",
@@ -66,6 +68,7 @@ _MODULES = {
     "Augmentation": "augmentation",
     "ColourDistortion": "face_augmentation",
     "Glyphs": "glyphs",
+    "HorizontalFlip": "face_augmentation",
     "ImageList": "image_list",
     "ImageRecords": "records",
     "LineError": "line_error",

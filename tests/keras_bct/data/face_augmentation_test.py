@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bct.data import ColourDistortion, Misalignment, stateless
+from keras_bct.data import (
+    ColourDistortion,
+    HorizontalFlip,
+    Misalignment,
+    stateless,
+)
 
 RNG = np.random.default_rng(0)
 FACES = RNG.uniform(0, 255, (3, 12, 10, 3)).astype(np.float32)
@@ -18,7 +23,7 @@ def changed(layer, *draws, images=FACES):
 
 
 def test_inference_leaves_pictures_as_they_are():
-    for layer in (Misalignment(), ColourDistortion()):
+    for layer in (Misalignment(), ColourDistortion(), HorizontalFlip()):
         np.testing.assert_array_equal(layer(FACES), FACES)
         np.testing.assert_array_equal(layer(FACES, training=False), FACES)
 
@@ -68,6 +73,14 @@ def test_brightness_and_contrast_are_about_mid_grey():
     np.testing.assert_allclose(flatter, 127.5 - 0.8 * 27.5, atol=1e-2)
 
 
+def test_flip_mirrors_the_pictures_that_are_drawn():
+    flip = HorizontalFlip(probability=0.25)
+    draws = np.array([[-0.9, -0.4, 0.9]], np.float32)
+    result = keras.ops.convert_to_numpy(flip.change(tf.constant(FACES), draws))
+    np.testing.assert_array_equal(result[0], FACES[0, :, ::-1])
+    np.testing.assert_array_equal(result[1:], FACES[1:])
+
+
 def test_colours_stay_within_the_range():
     result = changed(ColourDistortion(brightness=0.9), 0, 1, 0, 0)
     assert result.max() == 255
@@ -107,6 +120,7 @@ def test_grey_pictures_have_brightness_and_contrast_only():
     [
         Misalignment(shift=0.1, rotation=3, scale=0.2, seed=7),
         ColourDistortion(brightness=0.2, contrast=0.1, saturation=0.3, hue=4, seed=7),
+        HorizontalFlip(probability=0.25, seed=7),
     ],
 )
 def test_layers_round_trip_in_a_model(layer, tmp_path):
@@ -166,6 +180,7 @@ def test_stateless_changes_are_a_function_of_the_seed():
         (ColourDistortion, "contrast", -1),
         (ColourDistortion, "saturation", 1),
         (ColourDistortion, "hue", 200),
+        (HorizontalFlip, "probability", 1.1),
     ],
 )
 def test_value_out_of_range_is_refused(layer, argument, value):

@@ -6,6 +6,8 @@ from keras_bct.data import (
     read_ijbc_identification,
     read_ijbc_verification,
 )
+from keras_bct.data.ijbc import IDENTIFICATION_PROTOCOL, VERIFICATION_PROTOCOL
+from keras_bct.evaluation import EmbeddingSet, Protocol, measure
 
 # NIST's columns, whole; what follows the box is not used.
 HEADER = (
@@ -264,3 +266,67 @@ def test_other_galleries_probes_and_folders_are_refused(lay_out, tmp_path):
         read_ijbc_identification(tmp_path, probes="all")
     with pytest.raises(FileNotFoundError, match="protocols and images"):
         read_ijbc_identification(tmp_path)
+
+
+@pytest.fixture
+def embedded():
+    """Embeds pictures by hand; a template's direction is what its media's mean gives.
+
+    Template 1 is a picture (1, 0) and a video whose frames have the mean (0, 3), so it
+    points to (1, 3). Were its three pictures averaged at once, it would point to
+    (1, 6), where template 2 is, and would be no better a match than that impostor.
+    """
+    vectors = {
+        "img/69544.jpg": {"1": (1, 0), "11066": (-1, 0)},
+        "frames/3720.png": {"1": (0, 2)},
+        "frames/3721.png": {"1": (0, 4)},
+        "img/12.jpg": {"2": (1, 6)},
+        "img/13.jpg": {"3": (0, -1)},
+        "img/14.jpg": {"11065": (1, 3)},
+        "frames/5.png": {"11066": (-1, 0)},
+    }
+
+    def embed(images):
+        names = [str(name).split("/", 2)[2] for name in images.ids]
+        rows = [
+            vectors[name][str(template)]
+            for name, template in zip(names, images.templates, strict=True)
+        ]
+        return EmbeddingSet(
+            ids=images.ids,
+            labels=images.labels,
+            cameras=None,
+            embeddings=np.array(rows, np.float32),
+            templates=images.templates,
+            media=images.media,
+        )
+
+    return embed
+
+
+def test_verification_by_templates_and_pairs(lay_out, tmp_path, embedded):
+    read = read_ijbc_verification(lay_out(nist(), tmp_path / "ijbc"))
+    read.write_pairs(tmp_path / "pairs.csv")
+    text = VERIFICATION_PROTOCOL.format(queries="q.tfrecord", gallery="g.tfrecord")
+    (tmp_path / "p.yaml").write_text(text)
+    measured = measure(
+        Protocol.from_yaml(tmp_path / "p.yaml"),
+        embedded(read.queries),
+        embedded(read.gallery),
+    )
+    # Of the genuine pairs 1-11065 scores 1 and 3-11066 scores 0; of the impostors
+    # 2-11065 scores 19 / sqrt(370) = 0.988 and no false accept is allowed.
+    assert measured.values["verification/TAR@FAR=0.0001"] == pytest.approx(1 / 2)
+
+
+def test_open_set_search_in_a_gallery(lay_out, tmp_path, embedded):
+    read = read_ijbc_identification(lay_out(nist(), tmp_path / "ijbc"), gallery="G1")
+    text = IDENTIFICATION_PROTOCOL.format(gallery="gallery-g1")
+    (tmp_path / "p.yaml").write_text(text)
+    measured = measure(
+        Protocol.from_yaml(tmp_path / "p.yaml"),
+        embedded(read.queries),
+        embedded(read.gallery),
+    )
+    # 11065 finds template 1 before 2; 11066 has no mate here and is near nobody.
+    assert measured.values["identification/TPIR@FPIR=0.01"] == pytest.approx(1)
