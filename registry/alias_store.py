@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -108,8 +109,8 @@ class AliasStore(VersionStore):
             alias: Such as `"production"`; made when it is new.
             require_compatible: Ask the gate. Without it, `force` and `reason`.
             protocol: Protocol file, for a new alias or in place of its own.
-            confidence: In place of the protocol's own.
-            min_gain: In place of the protocol's own; needs evidence with a paragon.
+            confidence: More than the protocol's own.
+            min_gain: More than the protocol's own; needs evidence with a paragon.
             index: An index to serve from now on, such as `"glyphs#2"`.
             force: Do not ask the gate; recorded so.
             reason: What the history is to say.
@@ -245,3 +246,5 @@ def _check_terms(
         raise UsageError(
             f"`confidence` should lie between 0 and 1. Received: {confidence}."
         )
+    if min_gain is not None and not math.isfinite(min_gain):
+        raise UsageError(f"`min_gain` should be finite. Received: {min_gain}.")

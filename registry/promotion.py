@@ -56,8 +56,8 @@ class Demand:
     """What a promotion is asked to hold.
 
     Attributes:
-        confidence: In place of the protocol's own.
-        min_gain: In place of the protocol's own.
+        confidence: At least the protocol's own.
+        min_gain: At least the protocol's own.
         galleries: Folder of the registry's galleries.
         command: How the command line of this registry begins, for the commands that
             a refusal proposes.
@@ -104,6 +104,7 @@ def judge(
     from registry.protocol_data import ProtocolData, read_protocol
 
     protocol = read_protocol(protocol_path)
+    _refuse_less(protocol, demand)
     data = ProtocolData(protocol, demand.galleries, demand.progress)
     digest = protocol.digest()
     reasons: list[str] = []
@@ -152,6 +153,20 @@ def _decide(row: EvidenceRow, protocol: Protocol, demand: Demand) -> Sequence[st
     if decision.answer == "yes":
         return ()
     return decision.reasons or (f"the gate answers {decision.answer}",)
+
+
+def _refuse_less(protocol: Protocol, demand: Demand) -> None:
+    """Edges hold for the protocol's own gate, so a promotion cannot ask for less."""
+    for name, asked, own in (
+        ("confidence", demand.confidence, protocol.gate.confidence),
+        ("min_gain", demand.min_gain, protocol.gate.min_gain),
+    ):
+        if asked is not None and own is not None and asked < own:
+            raise UsageError(
+                f"`{name}` asks for more than the protocol does, never for less: the "
+                f"gate of {protocol.name!r} asks for {own:g}. Received: {asked:g}. To "
+                "ask for less, change the protocol and measure by it."
+            )
 
 
 def _why_missing(rows: Sequence[EvidenceRow], protocol: Protocol, digest: str) -> str:
@@ -215,13 +230,15 @@ def promote(
                 now_at.index if index is None else find_index(session, model, index)
             )
             path = protocol or now_at.protocol
-            if _stands(now_at, candidate, served, path):
-                return None
             evidence_ids: list[int] = []
             if require_compatible:
                 evidence_ids = _pass_gate(
                     session, candidate, now_at, served, path, alias, demand
                 )
+            # After the gate: where a version stands that was forced there, whoever
+            # asks for compatibility must not hear that all is well.
+            if _stands(now_at, candidate, served, path):
+                return None
         action: Action = "bootstrap" if now_at.version is None else "promote"
         if not require_compatible:
             action = "force"
@@ -269,6 +286,18 @@ def _pass_gate(
             "--protocol FILE."
         )
     reasons, evidence_ids = judge(session, candidate, fingerprints, protocol, demand)
+    if not reasons and served is not None:
+        # The evidence may be about another distance or other components than the
+        # index compares, and a search along it would be refused.
+        reasons = [
+            f"the index {served.model}#{served.number} has {phrase}"
+            for phrase in stranded(
+                session,
+                candidate.fingerprint,
+                served.fingerprints,
+                Terms(served.distance, served.first_components),
+            )
+        ]
     if reasons:
         raise GateRefusedError(
             f"{candidate.model}/{candidate.number} is not promoted to {alias}; "

@@ -25,10 +25,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a new alias, or in place of the alias's own",
     )
     parser.add_argument(
-        "--confidence", type=float, metavar="C", help="in place of the protocol's own"
+        "--confidence", type=float, metavar="C", help="more than the protocol's own"
     )
     parser.add_argument(
-        "--min-gain", type=float, metavar="G", help="in place of the protocol's own"
+        "--min-gain", type=float, metavar="G", help="more than the protocol's own"
     )
     parser.add_argument(
         "--index", metavar="INDEX", help="serve this index from now on (glyphs#2)"

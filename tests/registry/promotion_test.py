@@ -216,6 +216,34 @@ class TestServedIndex:
         with pytest.raises(GateRefusedError, match="cosine over 64 components, not"):
             three.serve_index("glyphs@production", other.name)
 
+    @pytest.mark.parametrize("come", ["served", "to come"])
+    @pytest.mark.parametrize("terms", [{"distance": "l2"}, {"first_components": 32}])
+    def test_an_index_of_other_terms_than_the_evidence_holds_a_promotion_up(
+        self, three, make_evidence, fill_gallery, terms, come
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        index = three.build_index("kanji", "glyphs", **terms).name
+        if come == "served":
+            three.serve_index("glyphs@production", index)
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        before = state(three)
+        with pytest.raises(GateRefusedError, match="cosine over 64 components, not"):
+            ask(three, "glyphs/2", index=None if come == "served" else index)
+        assert state(three) == before
+
+    def test_an_edge_that_later_evidence_took_away_holds_it_up(
+        self, three, make_evidence, fill_gallery
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        on_other_data = make_evidence(
+            "glyphs/2", "glyphs/1", -0.1, data_digest="0" * 64
+        )
+        three.add_evidence(on_other_data)
+        with pytest.raises(GateRefusedError, match="no compatibility edge"):
+            ask(three, "glyphs/2")
+
     def test_an_index_that_is_not_there_is_refused(self, three):
         with pytest.raises(NotFoundError, match="glyphs#9"):
             ask(three, "glyphs/1", index="glyphs#9")
@@ -241,6 +269,28 @@ class TestTerms:
     def test_force_and_the_gate_exclude_each_other(self, three):
         with pytest.raises(UsageError, match="not both"):
             ask(three, "glyphs/2", force=True, reason="both")
+
+    def test_less_than_the_protocol_asks_for_is_refused(
+        self, three, make_evidence, protocol
+    ):
+        protocol.write_text(protocol.read_text() + "gate: {min_gain: 0.3}\n")
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1", 0.001, gain=0.2))
+        with pytest.raises(UsageError, match=r"`confidence`.*0\.95.*0\.5"):
+            ask(three, "glyphs/2", confidence=0.5)
+        with pytest.raises(UsageError, match=r"`min_gain`.*0\.3.*0\.1"):
+            ask(three, "glyphs/2", min_gain=0.1)
+
+    def test_more_confidence_than_the_replicates_tell_is_refused(
+        self, three, make_evidence
+    ):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        with pytest.raises(GateRefusedError, match=r"it needs 2000000 "):
+            ask(three, "glyphs/2", confidence=0.999999)
+
+    @pytest.mark.parametrize("gain", [float("nan"), float("inf")])
+    def test_a_gain_that_is_no_number_is_refused(self, three, gain):
+        with pytest.raises(UsageError, match="`min_gain` should be finite"):
+            ask(three, "glyphs/2", min_gain=gain)
 
     @pytest.mark.parametrize("confidence", [0, 1, 95])
     def test_a_confidence_outside_0_to_1_is_refused(self, three, confidence):
@@ -272,6 +322,13 @@ class TestTerms:
     def test_standing_there_already_is_no_move(self, three):
         assert ask(three, "glyphs/1") is None
         assert len(three.history("glyphs@production")) == 1
+
+    def test_standing_there_by_force_does_not_pass_the_gate(self, three, fill_gallery):
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        three.promote("glyphs/2", "production", force=True, reason="in a hurry")
+        with pytest.raises(GateRefusedError, match="glyphs/2 against glyphs/1"):
+            ask(three, "glyphs/2")
 
 
 def test_a_tampered_version_is_not_promoted(three, make_evidence):

@@ -92,6 +92,8 @@ def test_without_mean_average_precision_the_first_metric_is_the_gate(tmp_path):
         ("confidence: 0.95", "confidence: 95", "`confidence` should lie"),
         ("replicates: 2000", "replicates: 10", "at least 100"),
         ("replicates: 2000", "replicates: many", "int"),
+        ("confidence: 0.95", "confidence: 0.9999", r"2 / \(1 - confidence\)"),
+        ("min_gain: null", "min_gain: .nan", "`min_gain` should be finite"),
         ("seed: 0", "seed: -1", "negative"),
         ("unit: identity", "unit: pair", "`unit` should be one of"),
         ("source: gallery", "source: csv", "`source` should be one of"),
