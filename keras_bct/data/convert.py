@@ -121,7 +121,7 @@ def _write(
     parts = {name: images}
     if options.old_share is not None and training:
         old = first_share(images.labels.tolist(), options.old_share, seed=options.seed)
-        parts[f"{name}-old"] = images.of_classes(old)
+        parts[f"old-{name}"] = images.of_classes(old)
     for part, chosen in parts.items():
         write_shards(
             options.output,

@@ -1,4 +1,5 @@
 import importlib.util
+import pathlib
 import sys
 
 import pytest
@@ -11,7 +12,7 @@ from keras_bct.evaluation.pair_list import read_pairs
 
 def layout(name):
     """The miniature of another test."""
-    path = __file__.replace("convert_test", f"{name}_test")
+    path = pathlib.Path(__file__).with_name(f"{name}_test.py")
     spec = importlib.util.spec_from_file_location(f"{name}_layout", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -74,7 +75,7 @@ def test_old_classes_are_a_share_of_the_training_ones(lay_out, tmp_path):
     names = [f"class-{n}" for n in range(8)]
     source = lay_out({f"{name}/1.jpg": None for name in names}, tmp_path / "in")
     run(["folder", str(source), str(tmp_path / "out"), "--old-share", "0.25"])
-    old = read_records(tmp_path / "out/train-old.tfrecord").labels.tolist()
+    old = read_records(tmp_path / "out/old-train.tfrecord").labels.tolist()
     assert len(read_records(tmp_path / "out/train.tfrecord")) == 8
     assert sorted(old) == sorted(class_split.first_share(names, 0.25))
 
