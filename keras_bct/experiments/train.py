@@ -1,6 +1,5 @@
 """Trains one version from a recipe and exports it."""
 
-import dataclasses
 import os
 import time
 from collections.abc import Sequence
@@ -8,12 +7,12 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_bct import data, layers, losses, models
 from keras_bct.classifier import Classifier, synthesize
 from keras_bct.experiments.deep_glyph_network import deep_glyph_network
 from keras_bct.experiments.recipe import Recipe
+from keras_bct.experiments.terms import terms
 
 SIZE_MAP = "size_map.npy"
 """In `assets.extra` of a version with a learned linear map, `(d, d_old)` float32."""
@@ -74,16 +73,17 @@ def train(
             kernel_initializer=keras.initializers.GlorotUniform(seed=recipe.seed),
             name="size_map",
         )
-    terms = [] if old is None else _terms(recipe, old)
-    beside = {term.output for term in terms} - {"old"}
+    beside = () if old is None else terms(recipe, old)
+    outputs = {term.output for term in beside}
+    old_model = None
+    if predecessor is not None and outputs - {"old"}:
+        old_model = models.FrozenEmbedder(predecessor)
     model = models.compatible_model(
         backbone,
         head,
-        old if any(term.output == "old" for term in terms) else None,
-        terms=sorted(beside),
-        old_model=models.FrozenEmbedder(predecessor)
-        if beside and predecessor
-        else None,
+        old if "old" in outputs else None,
+        terms=sorted(outputs - {"old"}),
+        old_model=old_model,
         size_map=size_map,
     )
     warm_up = max(1, recipe.steps // 20)
@@ -96,8 +96,8 @@ def train(
                 warmup_steps=warm_up,
             ),
         ),
-        loss={"new": loss, **{term.output: term.loss for term in terms}},
-        loss_weights={"new": 1.0, **{term.output: term.weight for term in terms}},
+        loss={"new": loss, **{term.output: term.loss for term in beside}},
+        loss_weights={"new": 1.0, **{term.output: term.weight for term in beside}},
         # What Keras calls "auto" is XLA, which takes twice as long on a CPU.
         jit_compile=False,
     )
@@ -112,12 +112,8 @@ def train(
     )
 
     def with_labels(images: Any, labels: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        rows = {term.output: labels[term.samples] for term in terms}
-        if recipe.method == "lwf":
-            # The old model's soft labels stand in where it has no class.
-            without_old = tf.where(labels["old"] < 0, labels["new"], -1)
-            rows["distillation"] = without_old
-        return images, {"new": labels["new"], **rows}
+        of_terms = {term.output: term.labels(labels) for term in beside}
+        return images, {"new": labels["new"], **of_terms}
 
     started = time.monotonic()
     history = model.fit(
@@ -145,36 +141,6 @@ def train(
             keras.ops.convert_to_numpy(size_map.kernel),
             allow_pickle=False,
         )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Term:
-    """A term of the loss beside the new classifier's.
-
-    Attributes:
-        output: The model's output that it is put on.
-        loss: The loss.
-        weight: Its weight.
-        samples: Whose labels choose the samples: `old` leaves out what has no old
-            class, `new` leaves out none.
-    """
-
-    output: str
-    loss: keras.losses.Loss
-    weight: float
-    samples: str
-
-
-def _terms(recipe: Recipe, old: Classifier) -> list[_Term]:
-    if recipe.method == "l2":
-        return [_Term("embeddings", losses.L2(), recipe.influence_weight, "old")]
-    form = losses.for_classifier(old)
-    terms = [_Term("old", losses.Influence(form), recipe.influence_weight, "old")]
-    if recipe.method in ("beta-kd", "lwf"):
-        distillation = losses.Distillation(form, temperature=recipe.temperature)
-        weight = recipe.distillation_weight
-        terms.append(_Term("distillation", distillation, weight, "new"))
-    return terms
 
 
 def _old_classifier(
