@@ -193,24 +193,26 @@ class Gallery:
         path = Path(folder)
         try:
             content = json.loads((path / MANIFEST).read_text())
+            schema = content["schema"]
+            if schema != 1:
+                raise RegistryError(
+                    f"The gallery in {path} has schema {schema!r}; this release reads "
+                    "1. Upgrade with `pip install --upgrade keras-bct`."
+                )
+            gallery = cls(
+                path,
+                content["embedding_size"],
+                content["generation"],
+                tuple(Segment(**segment) for segment in content["segments"]),
+                content["created"],
+            )
         except (FileNotFoundError, NotADirectoryError):
             raise NotFoundError(f"There is no gallery in {path}.") from None
-        except ValueError as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise IntegrityError(
-                f"The gallery in {path} cannot be read: {error}.", [MANIFEST]
+                f"The manifest of the gallery in {path} cannot be read: {error}.",
+                [f"{MANIFEST}: cannot be read"],
             ) from error
-        if content.get("schema") != 1:
-            raise RegistryError(
-                f"The gallery in {path} has schema {content.get('schema')!r}; this "
-                "release reads 1. Upgrade with `pip install --upgrade keras-bct`."
-            )
-        gallery = cls(
-            path,
-            content["embedding_size"],
-            content["generation"],
-            tuple(Segment(**segment) for segment in content["segments"]),
-            content["created"],
-        )
         bad = gallery.check_sizes()
         if bad:
             raise IntegrityError(f"Files of the gallery in {path} are damaged:", bad)
@@ -351,17 +353,45 @@ class Gallery:
                 bad.append(f"{segment.file}: {size:,} bytes, not {segment.size:,}")
         return bad
 
-    def verify(self, progress: Any = None) -> list[str]:
-        """Names of segments whose content is not what was written."""
+    def verify(self, progress: Any = None, fingerprint: str | None = None) -> list[str]:
+        """Names of files whose content is not what was written.
+
+        Args:
+            progress: Told the number of bytes that were read.
+            fingerprint: Only segments with rows that this version made.
+        """
         bad = self.check_sizes()
         if bad:
             return bad
-        return [
-            f"{segment.file}: content changed"
-            for segment in self.segments
-            if digest_file(self.folder / segment.file, progress).sha256
-            != segment.sha256
-        ]
+        for segment in self.segments:
+            if fingerprint is not None and fingerprint not in segment.fingerprints:
+                continue
+            digest = digest_file(self.folder / segment.file, progress)
+            if digest.sha256 != segment.sha256:
+                bad.append(f"{segment.file}: content changed")
+            elif self._made_by(segment) != segment.fingerprints:
+                bad.append(f"{MANIFEST}: names other versions than {segment.file} has")
+        return bad
+
+    def check(self, progress: Any = None, fingerprint: str | None = None) -> None:
+        """Raises when `verify` finds something.
+
+        Raises:
+            IntegrityError: Files of the gallery are not what was written.
+        """
+        bad = self.verify(progress, fingerprint)
+        if bad:
+            raise IntegrityError(
+                f"Files of the gallery in {self.folder} are damaged:", bad
+            )
+
+    def _made_by(self, segment: Segment) -> dict[str, int]:
+        counted: Counter[str] = Counter()
+        for chunk in self._map(segment).column("fingerprint").chunks:
+            numbers = np.bincount(chunk.indices.to_numpy(), minlength=1)
+            names = chunk.dictionary.to_pylist()
+            counted.update({names[n]: int(numbers[n]) for n in numbers.nonzero()[0]})
+        return dict(counted)
 
     def _map(self, segment: Segment) -> pa.Table:
         source = pa.memory_map(str(self.folder / segment.file), "r")

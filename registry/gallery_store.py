@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from registry.errors import NotFoundError, UsageError
+from registry.errors import NotFoundError, RegistryError, UsageError
 from registry.evidence_store import EvidenceStore
 from registry.names import check_gallery_name
 from registry.schema import GalleryRow, ModelRow
@@ -34,6 +34,7 @@ class GalleryStore(EvidenceStore):
         Raises:
             NameRefusedError: The name is not fit.
             UsageError: There is one of that name, or one that contains it.
+            RegistryError: There are rows in its folder that the database knows not of.
         """
         from registry.gallery import Gallery
 
@@ -52,7 +53,13 @@ class GalleryStore(EvidenceStore):
                 GalleryRow(name=name, model=model, embedding_size=embedding_size)
             )
             session.flush()
-            # Not in the database, so left by a process that died before it was.
+            # What a process left that died before it was in the database has no rows;
+            # what has any belongs to another database, or to a newer copy of this one.
+            if any(folder.rglob("segment-*")):
+                raise RegistryError(
+                    f"{folder} has rows but is not in this registry's database. "
+                    "Move it away, or name the database that knows it."
+                )
             shutil.rmtree(folder, ignore_errors=True)
             return Gallery.create(folder, embedding_size)
 

@@ -316,7 +316,7 @@ def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
                 f"The index in {folder} has schema {schema!r}; this release reads 1."
             )
         return IndexManifest(**content), hashlib.sha256(data).hexdigest()
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise IntegrityError(
             f"The manifest of the index in {folder} cannot be read: {error}.",
             [MANIFEST],
@@ -331,11 +331,15 @@ def verify_index(folder: Path, manifest_sha256: str | None = None) -> list[str]:
         manifest_sha256: Of the manifest, as the registry knows it.
     """
     try:
-        manifest, found = read_manifest(folder)
+        if manifest_sha256 is not None and (
+            digest_file(folder / MANIFEST).sha256 != manifest_sha256
+        ):
+            return [f"{MANIFEST}: content changed"]
+        manifest, _ = read_manifest(folder)
+    except OSError:
+        return [f"{MANIFEST}: missing"]
     except IntegrityError as error:
         return list(error.files)
-    if manifest_sha256 is not None and found != manifest_sha256:
-        return [f"{MANIFEST}: content changed"]
     files = {
         path.relative_to(folder).as_posix(): digest_file(path)
         for path in folder.rglob("*")

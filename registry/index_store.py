@@ -53,10 +53,15 @@ class IndexStore(GalleryStore):
 
         Returns:
             The index; no alias serves it yet.
+
+        Raises:
+            IntegrityError: Files of the gallery are not what was written.
         """
         from registry.index import build_index
 
         current = self.gallery(gallery)
+        with self._progress(f"verifying {gallery}", None) as progress:
+            current.check(progress)
         size = first_components or current.embedding_size
         if not 1 <= size <= current.embedding_size:
             raise UsageError(

@@ -35,7 +35,7 @@ def check_version(
         with root.open(version.model, str(version.number), MANIFEST) as stream:
             manifest = json.load(stream)
         bad = differences(manifest["files"], found)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [f"{MANIFEST}: cannot be read ({error})"]
     if bad or combine(found) == version.fingerprint:
         return bad

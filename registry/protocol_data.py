@@ -87,6 +87,15 @@ class ProtocolData:
         self._galleries = galleries
         self._progress = progress
         self._digests: dict[tuple[str, str], str] = {}
+        self._opened: dict[str, Gallery] = {}
+
+    def check_queries(self) -> None:
+        """Raises when the queries cannot be embedded.
+
+        Raises:
+            UsageError: They are not pictures.
+        """
+        self._check_pictures("queries", self._protocol.queries)
 
     def query_pictures(self) -> Pictures:
         """The queries; the new and the old version both have to embed them."""
@@ -122,6 +131,9 @@ class ProtocolData:
 
         For stored vectors those of `old_fingerprint` count, so that a gallery can
         grow without making the evidence on its older vectors void.
+
+        Raises:
+            IntegrityError: The vectors are not those that were written.
         """
         digests = []
         for side in (self._protocol.queries, self._protocol.gallery):
@@ -129,6 +141,8 @@ class ProtocolData:
                 key = (side.path, old_fingerprint)
                 if key not in self._digests:
                     gallery = self._gallery(side.path)
+                    # Its digest is of what was written, which has to be there still.
+                    gallery.check(self._progress, old_fingerprint)
                     self._digests[key] = gallery.digest(old_fingerprint)
             else:
                 key = (side.path, "")
@@ -156,9 +170,7 @@ class ProtocolData:
         ]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
-    def _pictures(self, name: str, side: Source) -> Pictures:
-        from keras_bct.data import read_records
-
+    def _check_pictures(self, name: str, side: Source) -> None:
         if side.source != "tfrecord":
             raise UsageError(
                 f"Both versions have to embed the side `{name}` of the protocol "
@@ -171,6 +183,11 @@ class ProtocolData:
                 f"`quality: {side.quality}`, which pictures in TFRecords do not have. "
                 "Leave it out."
             )
+
+    def _pictures(self, name: str, side: Source) -> Pictures:
+        from keras_bct.data import read_records
+
+        self._check_pictures(name, side)
         self._files(side.path)
 
         def read(feature: str | None) -> ImageRecords:
@@ -206,4 +223,7 @@ class ProtocolData:
                 f"The protocol {self._protocol.name!r} names the gallery {name!r}, "
                 "but no folder of galleries was given (`galleries`)."
             )
-        return Gallery.open(Path(self._galleries, name))
+        # Once, so that what is read and what is digested are one generation.
+        if name not in self._opened:
+            self._opened[name] = Gallery.open(Path(self._galleries, name))
+        return self._opened[name]

@@ -131,7 +131,10 @@ class VersionStore(Store):
         from registry.integrity import check_version
 
         manifest_size = 0
-        with contextlib.suppress(OSError, ValueError, KeyError):
+        # Whatever it holds; the check below says what is wrong with it.
+        with contextlib.suppress(
+            OSError, ValueError, KeyError, TypeError, AttributeError
+        ):
             with self.root.open(
                 version.model, str(version.number), "assets.extra", "manifest.json"
             ) as stream:

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from registry import Registry
 from registry.errors import (
     IntegrityError,
     InvalidGalleryError,
@@ -226,3 +228,19 @@ def test_two_writers_lose_no_row(gallery, environment):
     assert set(after.read().column("id")) == expected
     assert after.rows == 44
     assert after.verify() == []
+
+
+def test_rows_that_the_database_does_not_know_are_not_cleared_away(
+    registry, make_model, fill_gallery, empty_database, tmp_path
+):
+    """A database restored from an older copy, or another one on the same root."""
+    registry.register("glyphs", make_model("a"))
+    before = fill_gallery("kanji", "glyphs/1")
+    shutil.copy(empty_database, tmp_path / "older.db")
+    older = Registry(registry.root.url, database=f"sqlite:///{tmp_path}/older.db")
+    older.register("faces", make_model("b"))
+    with pytest.raises(RegistryError, match=r"kanji has rows.*Move it away"):
+        older.create_gallery("kanji", "faces", 64)
+    assert older.galleries() == []
+    assert registry.gallery("kanji") == before
+    older.database.close()

@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from registry import IntegrityError
+
 
 @pytest.fixture
 def filled(registry, make_model, fill_gallery):
@@ -72,6 +74,67 @@ def test_a_changed_gallery_is_named(filled):
 def test_a_gallery_that_is_gone_is_named(filled):
     Path(filled.root.url, "galleries/kanji/gallery/manifest.json").unlink()
     assert filled.verify()["gallery kanji/gallery"] == ["manifest.json: missing"]
+
+
+class TestVectorsThatWereChanged:
+    """Their size is right, so that only reading them finds it."""
+
+    @pytest.fixture
+    def changed(self, filled):
+        file = filled.gallery("kanji/gallery").folder / "segment-000001.arrow"
+        content = bytearray(file.read_bytes())
+        at = content.find(
+            filled.gallery("kanji/gallery").read().embeddings[3].tobytes()
+        )
+        content[at : at + 4] = b"abcd"
+        file.write_bytes(content)
+        return filled
+
+    def test_make_no_index(self, changed):
+        changed.promote("glyphs/1", "production", require_compatible=True)
+        before = changed.indices()
+        with pytest.raises(IntegrityError, match=r"segment-000001\.arrow: content"):
+            changed.publish_index("kanji/gallery", "glyphs", "production")
+        assert changed.indices() == before
+
+    def test_are_no_data_of_a_protocol(self, changed, make_model, protocol):
+        changed.register("glyphs", make_model("b"))
+        protocol.write_text(
+            protocol.read_text().replace(
+                "source: tfrecord, path: gallery.tfrecord",
+                "source: gallery, path: kanji/gallery",
+            )
+        )
+        changed.promote("glyphs/1", "new", require_compatible=True, protocol=protocol)
+        with pytest.raises(IntegrityError, match=r"segment-000001\.arrow: content"):
+            changed.promote("glyphs/2", "new", require_compatible=True)
+
+
+def test_a_manifest_that_names_other_versions_than_the_rows_do(filled):
+    manifest = filled.gallery("kanji/gallery").folder / "manifest.json"
+    maker = filled.version("glyphs/1").fingerprint
+    manifest.write_text(manifest.read_text().replace(maker, "0" * 64))
+    (bad,) = filled.verify()["gallery kanji/gallery"]
+    assert "names other versions" in bad
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "3", "null", "{}", '{"schema": 1}', '{"files": 1}', "\xff"],
+)
+def test_manifests_that_say_nothing_are_named(filled, text):
+    folders = {
+        "glyphs/1": filled.root.path("glyphs", "1", "assets.extra"),
+        "gallery kanji/gallery": filled.gallery("kanji/gallery").folder,
+        "index glyphs#1": filled.root.path("indices", "glyphs", "1"),
+    }
+    for folder in folders.values():
+        (folder / "manifest.json").write_text(text, encoding="latin-1")
+    found = filled.verify()
+    for name in folders:
+        assert "manifest.json" in found[name][0]
+    with pytest.raises(IntegrityError, match=r"manifest\.json"):
+        filled.promote("glyphs/1", "new", require_compatible=True)
 
 
 def test_a_changed_index_is_named(filled):
