@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.errors import InvalidModelError, UsageError
+from registry.errors import IntegrityError, InvalidModelError, RegistryError, UsageError
 from registry.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -126,6 +127,35 @@ class Evidence:
         )
 
 
+def check_evidence(evidence: Evidence) -> None:
+    """Raises when the parts of evidence do not say the same.
+
+    An edge follows from the answer, and evidence comes from outside too: out of a
+    pipeline's artifact, or made by hand.
+
+    Raises:
+        UsageError: The answer is not the one that follows from the comparison, or a
+            number is none.
+    """
+    from keras_bct.evaluation import Comparison, decide
+
+    try:
+        answer = decide(Comparison.from_json(evidence.comparison)).answer
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"`comparison` cannot be read: {error}") from error
+    if answer != evidence.answer:
+        raise UsageError(
+            f"`answer` should follow from `comparison`, whose gate answers {answer}. "
+            f"Received: {evidence.answer!r}."
+        )
+    for metric in evidence.metrics:
+        for name, value in vars(metric).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UsageError(
+                    f"`{name}` of {metric.metric} should be finite. Received: {value}."
+                )
+
+
 def measure_evidence(
     new_dir: str | os.PathLike[str],
     old_dir: str | os.PathLike[str],
@@ -154,14 +184,21 @@ def measure_evidence(
         UsageError: The protocol cannot be followed: an empty side, stored vectors
             where pictures are needed, a gallery without vectors of `old_dir`.
         InvalidModelError: An embedding size that the protocol cannot compare.
+        IntegrityError: Stored vectors are not those that were written, or a model
+            changed meanwhile.
+        RegistryError: The data changed meanwhile.
     """
     from keras_bct.evaluation import compare, decide
     from registry import protocol_data
 
     protocol = protocol_data.read_protocol(protocol_path)
     data = protocol_data.ProtocolData(protocol, galleries)
+    data.check_queries()
+    folders = [new_dir, old_dir, *([] if paragon_dir is None else [paragon_dir])]
+    prints = [fingerprint(folder) for folder in folders]
+    new_print, old_print = prints[:2]
+    data_digest = data.digest(old_print)
     queries = data.query_pictures()
-    new_print, old_print = fingerprint(new_dir), fingerprint(old_dir)
     stored = data.stored_gallery(old_print)
     pictures = data.gallery_pictures() if stored is None else None
     if stored is not None and paragon_dir is not None:
@@ -194,14 +231,27 @@ def measure_evidence(
             f"The protocol {protocol.name!r} cannot be measured: {error}"
         ) from error
     decision = decide(comparison, protocol.gate)
-    return Evidence(
+    # Reading and embedding take minutes, and evidence is about what was read.
+    again = protocol_data.ProtocolData(protocol, galleries)
+    if again.digest(old_print) != data_digest:
+        raise RegistryError(
+            f"The data of {protocol_path} changed while they were measured. Nothing "
+            "was stored; evaluate again when their writer is done."
+        )
+    for folder, before in zip(folders, prints, strict=True):
+        if fingerprint(folder) != before:
+            raise IntegrityError(
+                f"Files of {folder} changed while it was measured. Nothing was stored; "
+                "evaluate again when their writer is done."
+            )
+    evidence = Evidence(
         new_fingerprint=new_print,
         old_fingerprint=old_print,
-        paragon_fingerprint=None if paragon_dir is None else fingerprint(paragon_dir),
+        paragon_fingerprint=None if paragon_dir is None else prints[2],
         protocol=str(Path(protocol_path).absolute()),
         protocol_name=protocol.name,
         protocol_digest=protocol.digest(),
-        data_digest=data.digest(old_print),
+        data_digest=data_digest,
         distance=protocol.distance,
         first_components=protocol.first_components or gallery.embedding_size,
         answer=decision.answer,
@@ -210,6 +260,8 @@ def measure_evidence(
         metrics=_numbers(protocol, comparison),
         comparison=comparison.to_json(),
     )
+    check_evidence(evidence)
+    return evidence
 
 
 def _embed(

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from registry.alias_store import AliasStore
 from registry.edge import Edge
 from registry.errors import NotFoundError
-from registry.evidence import Evidence, measure_evidence
+from registry.evidence import Evidence, check_evidence, measure_evidence
 from registry.schema import EdgeRow, EvidenceMetricRow, EvidenceRow
 from registry.version import Version
 
@@ -65,7 +65,11 @@ class EvidenceStore(AliasStore):
 
         Returns:
             The evidence with its number.
+
+        Raises:
+            UsageError: Its parts contradict each other.
         """
+        check_evidence(evidence)
         with self.database.writing() as session:
             row = EvidenceRow(
                 **{

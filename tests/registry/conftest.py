@@ -126,7 +126,11 @@ def make_evidence(registry, protocol):
     def make(new, old, difference=0.05, *, gain=None, path=protocol, **changes):
         read = read_protocol(path)
         new_print, old_print = (registry.version(n).fingerprint for n in (new, old))
-        measured = comparison(difference, gain)
+        measured = dataclasses.replace(
+            comparison(difference, gain),
+            confidence=read.gate.confidence,
+            min_gain=read.gate.min_gain,
+        )
         decision = decide(measured, read.gate)
         numbers = measured["retrieval/mAP"]
         low, high = numbers.difference_interval(0.95)

@@ -1,12 +1,19 @@
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
 from keras_bct.data import ImageRecords, write_records
-from registry import InvalidModelError, UsageError, measure_evidence
+from registry import (
+    IntegrityError,
+    InvalidModelError,
+    RegistryError,
+    UsageError,
+    measure_evidence,
+)
 from registry.fingerprint import fingerprint
 
 
@@ -166,6 +173,89 @@ def test_more_first_components_than_there_are_is_refused(toy_model, toy_protocol
     toy_protocol.write_text(toy_protocol.read_text() + "first_components: 20\n")
     with pytest.raises(InvalidModelError, match="first 20 components"):
         measure_evidence(toy_model("new", 32), toy_model("old"), toy_protocol)
+
+
+class TestWhatChangesMeanwhile:
+    """Measuring takes minutes; evidence is about what was read."""
+
+    @pytest.fixture
+    def meanwhile(self, monkeypatch):
+        """Does something once the models have embedded."""
+        from keras_bct import evaluation
+
+        def meanwhile(act):
+            compare = evaluation.compare
+
+            def slow(*args, **kwargs):
+                act()
+                return compare(*args, **kwargs)
+
+            monkeypatch.setattr(evaluation, "compare", slow)
+
+        return meanwhile
+
+    @pytest.mark.parametrize("side", ["queries", "gallery"])
+    def test_pictures(self, toy_model, toy_protocol, pictures, meanwhile, side):
+        path = toy_protocol.with_name(f"toy-{side}.tfrecord")
+        meanwhile(lambda: write_records(path, pictures(5)))
+        with pytest.raises(RegistryError, match="changed while they were measured"):
+            measure_evidence(toy_model("new"), toy_model("old"), toy_protocol)
+
+    def test_stored_vectors(
+        self, registry, toy_model, toy_protocol, pictures, meanwhile
+    ):
+        old = registry.register("toy", toy_model("old"))
+        registry.register("toy", toy_model("new"))
+        registry.add_pictures("toys/all", pictures(2), old)
+        toy_protocol.write_text(
+            toy_protocol.read_text().replace(
+                "source: tfrecord, path: toy-gallery*.tfrecord",
+                "source: gallery, path: toys/all",
+            )
+        )
+        meanwhile(lambda: registry.add_pictures("toys/all", pictures(5), old))
+        with pytest.raises(RegistryError, match="changed while they were measured"):
+            registry.evaluate("toy/2", "toy/1", toy_protocol)
+        assert registry.edges() == []
+
+    @pytest.mark.parametrize("role", ["new", "old", "paragon"])
+    def test_a_model(self, toy_model, toy_protocol, tmp_path, meanwhile, role):
+        folders = {"new": "new", "old": "old", "paragon": "independent"}
+        for name, kind in folders.items():
+            shutil.copytree(toy_model(kind), tmp_path / name)
+        meanwhile(lambda: (tmp_path / role / "assets.extra" / "more").touch())
+        with pytest.raises(IntegrityError, match=f"{role} changed while it was"):
+            measure_evidence(
+                tmp_path / "new", tmp_path / "old", toy_protocol, tmp_path / "paragon"
+            )
+
+
+class TestEvidenceFromOutside:
+    @pytest.fixture
+    def two(self, registry, make_model):
+        for name in "ab":
+            registry.register("glyphs", make_model(name))
+        return registry
+
+    def test_an_answer_that_does_not_follow_writes_no_edge(self, two, make_evidence):
+        bad = make_evidence("glyphs/2", "glyphs/1", difference=-0.3, answer="yes")
+        with pytest.raises(UsageError, match=r"`answer`.*answers no.*'yes'"):
+            two.add_evidence(bad)
+        assert two.edges() == []
+        assert two.evidence_of(two.version("glyphs/2")) == []
+
+    @pytest.mark.parametrize("name", ["old_old", "new_old", "new_new", "low", "high"])
+    def test_a_number_that_is_none_is_named(self, two, make_evidence, name):
+        good = make_evidence("glyphs/2", "glyphs/1")
+        metric = dataclasses.replace(good.metrics[0], **{name: float("nan")})
+        with pytest.raises(UsageError, match=f"`{name}` of retrieval/mAP"):
+            two.add_evidence(dataclasses.replace(good, metrics=(metric,)))
+
+    @pytest.mark.parametrize("text", ["", "[]", "{}", '{"metrics": {"a": 1}}'])
+    def test_a_comparison_that_is_none_is_refused(self, two, make_evidence, text):
+        bad = make_evidence("glyphs/2", "glyphs/1", comparison=text)
+        with pytest.raises(UsageError, match="`comparison`"):
+            two.add_evidence(bad)
 
 
 class TestBadInput:
