@@ -33,6 +33,7 @@ def compatible_model(
             loss={"new": CosFace(scale=24, margin=0.3),
                   "old": Influence(for_classifier(old_classifier))},
             loss_weights={"new": 1.0, "old": 1.0},
+            jit_compile=False,  # on a CPU: Keras's "auto" is XLA, twice as slow there
         )
 
     The terms beside the influence loss compare the old embedding of a picture with the

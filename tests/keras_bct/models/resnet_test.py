@@ -15,15 +15,13 @@ def test_resnet_18_has_the_papers_number_of_weights():
     assert trainable(model) == 11_176_512 + 512 * 64 + 64
 
 
-@pytest.mark.parametrize(
-    ("depth", "below"), [(50, 23_587_712), (101, 42_658_176), (152, 58_370_944)]
-)
+@pytest.mark.parametrize(("depth", "below"), [(50, 23_587_712), (152, 58_370_944)])
 def test_deeper_ones_are_those_of_keras(depth, below):
     model = resnet(depth, 128, image_shape=(32, 32, 3))
     assert model.count_params() == below + 2048 * 128 + 128
 
 
-@pytest.mark.parametrize("side", [32, 64, 112])
+@pytest.mark.parametrize("side", [32, 64])
 def test_takes_pictures_of_many_sizes(side):
     model = resnet(18, 16, image_shape=(side, side, 1))
     embeddings = model(np.zeros((2, side, side, 1), "float32"))
