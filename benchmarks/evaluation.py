@@ -97,19 +97,22 @@ def unit(items: EmbeddingSet) -> npt.NDArray[np.float32]:
     return np.asarray(items.embeddings / norms)
 
 
-def by_scikit_learn(queries: EmbeddingSet, gallery: EmbeddingSet) -> float:
+def by_scikit_learn(
+    queries: EmbeddingSet, gallery: EmbeddingSet
+) -> tuple[float, float]:
     """Sorts every row and calls scikit-learn's average precision per query."""
     from sklearn.metrics import average_precision_score
 
     left, right = unit(queries), unit(gallery)
-    values = []
+    values, first = [], []
     for start in range(0, len(left), _BLOCK):
         scores = left[start : start + _BLOCK] @ right.T
         for i, row in enumerate(scores):
-            order = np.argsort(-row)
-            relevant = gallery.labels[order] == queries.labels[start + i]
-            values.append(average_precision_score(relevant, row[order]))
-    return float(np.mean(values))
+            relevant = gallery.labels == queries.labels[start + i]
+            # The first place, for CMC; scikit-learn sorts for itself.
+            first.append(relevant[np.argsort(-row)[0]])
+            values.append(average_precision_score(relevant, row))
+    return float(np.mean(values)), float(np.mean(first))
 
 
 def by_argsort(queries: EmbeddingSet, gallery: EmbeddingSet) -> float:
