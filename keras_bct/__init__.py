@@ -8,8 +8,6 @@ import importlib
 from types import ModuleType
 
 __all__ = [
-    "adapters",
-    "backfill",
     "classifier",
     "data",
     "evaluation",
