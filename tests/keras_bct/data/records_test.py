@@ -93,6 +93,21 @@ def test_camera_in_some_records_only_is_refused(tmp_path):
         read_records([tmp_path / "a", tmp_path / "b"])
 
 
+def test_templates_and_media_are_read_when_they_are_named(tmp_path):
+    row = {"id": b"x", "image": b"...", "label": b"y", "template": b"7", "video": b"v"}
+    write_features(tmp_path / "a", row)
+    read = read_records(tmp_path / "a", template="template", medium="video")
+    assert (read.templates[0], read.media[0], read.cameras) == ("7", "v", None)
+    assert read_records(tmp_path / "a").templates is None
+
+
+def test_template_in_some_records_only_is_refused(tmp_path):
+    row = {"id": b"x", "image": b"...", "label": b"y"}
+    write_features(tmp_path / "a", row | {"template": b"7"}, row | {"id": b"z"})
+    with pytest.raises(ValueError, match=r"`template`.*1 without it.*'z'"):
+        read_records(tmp_path / "a", template="template")
+
+
 def test_numbered_labels_are_refused(tmp_path):
     write_features(tmp_path / "a", {"id": b"x", "image": b"...", "label": 7})
     with pytest.raises(ValueError, match="one byte string each"):
