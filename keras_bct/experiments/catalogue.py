@@ -1,7 +1,7 @@
 """The trainings that the tables are made of, by name and seed.
 
-Widths, steps, scale and margin were chosen on the validation characters. All new
-versions of one seed begin with the same weights and see the same batches, so that
+Widths, steps, scale, margin and lambda were chosen on the validation characters. All
+new versions of one seed begin with the same weights and see the same batches, so that
 they differ in what the table is about; the old version has a seed of its own.
 """
 
@@ -35,6 +35,18 @@ class Size:
 
 PUBLISHED = Size()
 """The size of the committed results."""
+
+LAMBDA = 4.0
+"""Of every method with an influence loss; the table `lambda` shows what chose it."""
+
+
+def _weights(method: str) -> dict[str, float]:
+    """Gives lambda to the terms of a method; l2 is on another scale and has 1."""
+    if method in ("beta", "beta-sys"):
+        return {"influence_weight": LAMBDA}
+    if method in ("beta-kd", "lwf"):
+        return {"influence_weight": LAMBDA, "distillation_weight": LAMBDA}
+    return {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,14 +115,14 @@ class Catalogue:
         predecessor: Training | None = None,
         **changes: Any,
     ) -> Training:
-        recipe = Recipe(
-            method=method,
-            width=self.size.old_width,
-            steps=self.size.old_steps,
-            seed=10 * self.seed + generation,
+        fields = {
+            "width": self.size.old_width,
+            "steps": self.size.old_steps,
+            "seed": 10 * self.seed + generation,
+            **_weights(method),
             **changes,
-        )
-        return Training(name, recipe, part, predecessor)
+        }
+        return Training(name, Recipe(method=method, **fields), part, predecessor)
 
     def _large(
         self, method: str, name: str, predecessor: Training | None, **changes: Any
@@ -119,6 +131,7 @@ class Catalogue:
             "width": self.size.new_width,
             "steps": self.size.new_steps,
             "seed": 10 * self.seed + 3,
+            **_weights(method),
             **changes,
         }
         return Training(name, Recipe(method=method, **fields), "train", predecessor)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keras_bct.experiments.catalogue import PUBLISHED, Size
-from keras_bct.experiments.tables import TABLES
+from keras_bct.experiments.tables import CHOICE, TABLES
 
 _EPILOG = """\
 Trainings are kept under OUTPUT/trainings by the digest of their configuration, so a
@@ -26,7 +26,8 @@ def run(arguments: Sequence[str]) -> int:
     Returns:
         0, or 2 after a message where an argument cannot be used.
     """
-    names = [table.name for table in TABLES]
+    tables = (*TABLES, CHOICE)
+    names = [table.name for table in tables]
     parser = argparse.ArgumentParser(
         prog="python -m keras_bct.experiments",
         description="Make the BCT paper's tables on the kanji.",
@@ -34,7 +35,10 @@ def run(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "tables", nargs="+", metavar="TABLE", help=f"{', '.join(names)} or all"
+        "tables",
+        nargs="+",
+        metavar="TABLE",
+        help=f"{', '.join(names)}, or all for those of the paper",
     )
     parser.add_argument(
         "--seeds", type=int, default=3, help="how many, from 0 on (default: 3)"
@@ -90,7 +94,10 @@ def run(arguments: Sequence[str]) -> int:
         size = dataclasses.replace(
             size, old_steps=options.steps, new_steps=options.steps
         )
-    chosen = [t for t in TABLES if "all" in options.tables or t.name in options.tables]
+    wanted = {*options.tables}
+    if "all" in wanted:
+        wanted.update(table.name for table in TABLES)
+    chosen = [table for table in tables if table.name in wanted]
     results = options.results or options.output / "results"
     run_tables(
         chosen,

@@ -127,6 +127,7 @@ def _claims(report: Report) -> list[str]:
 
 
 def _criterion(report: Report, metric: str) -> list[str]:
+    says = bool(report.table.paper)
     of_rows = {title: report.of(title, metric) for title in report.titles}
     means = _rows(
         (
@@ -138,7 +139,7 @@ def _criterion(report: Report, metric: str) -> list[str]:
             "cosine",
             "gain",
             "Eq. 2",
-            "the paper",
+            *(["the paper"] * says),
         ),
         (
             (
@@ -150,7 +151,7 @@ def _criterion(report: Report, metric: str) -> list[str]:
                 _mean(values, lambda m: m.agreement),
                 _mean(values, lambda m: m.gain, _percent),
                 _answers(values.values()),
-                report.table.paper.get((title, metric), ""),
+                *([report.table.paper.get((title, metric), "")] * says),
             )
             for title, values in of_rows.items()
         ),
@@ -243,9 +244,9 @@ def _reading(report: Report) -> list[str]:
         ]
     lines += [
         "",
-        "Width, steps, scale, margin and learning rate were chosen on the validation "
-        "characters; every other weight (lambda, distillation weight, temperature) is "
-        "1 and was not searched. No number of this file was used to choose anything.",
+        "Width, steps, scale, margin, learning rate and lambda were chosen on the "
+        "validation characters ([lambda](lambda.md)); what was not searched is said in "
+        "[experiments](../experiments.md). No test number was used to choose anything.",
     ]
     return lines
 

@@ -44,13 +44,15 @@ def sides(protocol: str, data: Path) -> Sides:
     """Gives the test of a table.
 
     Args:
-        protocol: `search` reads `kanji-test.yaml`; `reidentification` takes the same
-            pictures, every one of them in the gallery, with the camera rule.
+        protocol: `search` reads `kanji-test.yaml`; `validation` reads
+            `kanji-validation.yaml`; `reidentification` takes the test pictures, every
+            one of them in the gallery, with the camera rule.
         data: As `kanji_data.prepare` writes it.
     """
-    search = Protocol.from_yaml(data / "kanji-test.yaml")
-    if protocol == "search":
-        return Sides(search, "test-queries", ("test-gallery",))
+    part = "validation" if protocol == "validation" else "test"
+    search = Protocol.from_yaml(data / f"kanji-{part}.yaml")
+    if protocol in ("search", "validation"):
+        return Sides(search, f"{part}-queries", (f"{part}-gallery",))
     gallery = dataclasses.replace(search.gallery, path="test-*.tfrecord")
     reidentification = dataclasses.replace(
         search,

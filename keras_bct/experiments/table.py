@@ -10,6 +10,7 @@ from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.training import Training
 
 LAYOUTS = ("chain", "criterion", "self")
+PROTOCOLS = ("reidentification", "search", "validation")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Table:
         title: Its heading.
         about: What it shows and how to read it, Markdown.
         rows: The rows of one seed.
-        protocol: `search` (verification and open-set search, disjoint typefaces) or
+        protocol: `search` (verification and open-set search, disjoint typefaces),
+            `validation` (the same on the validation characters) or
             `reidentification`.
         layout: `criterion` (Eq. 2 and the gain), `self` (self-tests beside the
             paragon's) or `chain` (every version against every earlier one).
@@ -68,7 +70,7 @@ class Table:
         paper: For a row's title and a metric what the paper says.
 
     Raises:
-        ValueError: The layout is unknown.
+        ValueError: The layout or the protocol is unknown.
     """
 
     name: str
@@ -81,9 +83,10 @@ class Table:
     paper: Mapping[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Checks the layout."""
-        if self.layout not in LAYOUTS:
-            raise ValueError(
-                f"`layout` should be one of {', '.join(LAYOUTS)}. "
-                f"Received: {self.layout!r}"
-            )
+        """Checks the layout and the protocol."""
+        for name, choices in (("layout", LAYOUTS), ("protocol", PROTOCOLS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"`{name}` should be one of {', '.join(choices)}. "
+                    f"Received: {getattr(self, name)!r}"
+                )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from keras_bct.experiments.catalogue import Catalogue
+from keras_bct.experiments.catalogue import LAMBDA, Catalogue
 from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.table import Claim, Row, Table
 
@@ -122,6 +122,33 @@ def _table4(catalogue: Catalogue) -> tuple[Row, ...]:
 def _table5(catalogue: Catalogue) -> tuple[Row, ...]:
     return _table1(catalogue)[:3]
 
+
+def _lambda(catalogue: Catalogue) -> tuple[Row, ...]:
+    old, paragon = catalogue.old(), catalogue.paragon()
+    return tuple(
+        Row(
+            f"{method}, lambda {weight:g}",
+            catalogue.new(method, influence_weight=weight),
+            old,
+            paragon,
+        )
+        for method in ("beta", "beta-sys")
+        for weight in (1.0, LAMBDA)
+    )
+
+
+CHOICE = Table(
+    name="lambda",
+    title="The choice of lambda on the validation characters",
+    about=(
+        "The 200 validation characters are neither trained on nor tested on. A larger "
+        "lambda ties the new model closer to the old one, and leaves it less of its "
+        "own."
+    ),
+    rows=_lambda,
+    protocol="validation",
+)
+"""What chose `LAMBDA`; no table of the paper."""
 
 TABLES = (
     Table(

@@ -19,8 +19,9 @@ def test_no_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_unknown_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "table1, table2, table3, table4, table5 or all. Received: 'table6'" in (
-        message(["table6"], capsys)
+    assert (
+        "table1, table2, table3, table4, table5, lambda or all. Received: 'table6'"
+        in (message(["table6"], capsys))
     )
 
 
