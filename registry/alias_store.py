@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from registry import promotion
 from registry.alias import Alias, AliasMove
-from registry.errors import UsageError
+from registry.errors import RegistryError, UsageError
 from registry.names import check_name, parse_alias, parse_index, parse_version
 from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
 from registry.search_index import SearchIndex
@@ -191,19 +191,30 @@ class AliasStore(VersionStore):
         Raises:
             GateRefusedError: Vectors were added since that the earlier version has
                 no edge to.
+            IntegrityError: The earlier version's files are not those that were
+                registered.
         """
         model, name = parse_alias(alias)
-        if force and not reason:
+        if force and not (reason and reason.strip()):
             raise UsageError("`force` needs a `reason` (--reason TEXT).")
-        row = promotion.rollback(
-            self.database,
-            model,
-            name,
-            galleries=self.galleries_folder,
-            reason=reason,
-            force=force,
+        for _ in range(promotion.ATTEMPTS):
+            before = promotion.version_before(self.database, model, name)
+            self._verify_version(self._version(before))
+            row = promotion.rollback(
+                self.database,
+                model,
+                name,
+                verified=before.id,
+                galleries=self.galleries_folder,
+                reason=reason,
+                force=force,
+            )
+            if row is not None:
+                return self._read_move(row)
+        raise RegistryError(
+            f"{alias} was moved by others {promotion.ATTEMPTS} times meanwhile. "
+            "Nothing was changed; roll back again."
         )
-        return self._read_move(row)
 
     def _index(self, row: IndexRow) -> SearchIndex:
         location = self.root.location(INDICES, row.model, str(row.number))

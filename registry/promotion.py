@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from keras_bct.evaluation import Gate, Protocol
     from registry.fingerprint import Progress
 
-_ATTEMPTS = 20
+ATTEMPTS = 20
+"""How often a decision is made again when the alias moves meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ def promote(
     Raises:
         GateRefusedError: The gate does not pass. Nothing has changed.
     """
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         with database.reading() as session:
             candidate = find(session, model, number)
             now_at = standing(session, model, alias)
@@ -259,7 +260,7 @@ def promote(
                 evidence_ids=evidence_ids,
             )
     raise RegistryError(
-        f"{model}@{alias} was moved by others {_ATTEMPTS} times while it was being "
+        f"{model}@{alias} was moved by others {ATTEMPTS} times while it was being "
         "judged. Nothing was changed; promote again."
     )
 
@@ -421,15 +422,28 @@ def serve_index(
         )
 
 
+def version_before(database: Database, model: str, alias: str) -> VersionRow:
+    """The version that a rollback would go back to.
+
+    Raises:
+        NotFoundError: There is no such alias.
+        RegistryError: There is nothing to go back to.
+    """
+    with database.reading() as session:
+        last = _to_undo(session, model, alias, standing(session, model, alias))
+        return session.get_one(VersionRow, last.from_version_id)
+
+
 def rollback(
     database: Database,
     model: str,
     alias: str,
     *,
+    verified: int,
     galleries: Path | None,
     reason: str | None,
     force: bool,
-) -> AliasMoveRow:
+) -> AliasMoveRow | None:
     """Undoes the last move of an alias that has not been undone yet.
 
     Version, served index and protocol go back together.
@@ -438,9 +452,14 @@ def rollback(
         database: Where aliases are kept.
         model: Name of the model.
         alias: The alias.
+        verified: Key of the version before, whose files have been verified.
         galleries: Folder of the registry's galleries.
         reason: What the history is to say.
         force: Go back even over vectors that the earlier version cannot search.
+
+    Returns:
+        The new row of its history, None when the alias has moved meanwhile and would
+        go back to a version that has not been verified.
 
     Raises:
         GateRefusedError: Vectors were added since that the earlier version has no
@@ -449,15 +468,10 @@ def rollback(
     """
     with database.writing() as session:
         now_at = standing(session, model, alias)
-        if now_at.version is None:
-            raise NotFoundError(f"There is no alias {model}@{alias}.")
-        last = _last_not_undone(session, model, alias)
-        if last is None or last.from_version_id is None:
-            raise RegistryError(
-                f"{model}@{alias} has stood at {model}/{now_at.version.number} from "
-                "the start; there is no move to undo."
-            )
+        last = _to_undo(session, model, alias, now_at)
         before = session.get_one(VersionRow, last.from_version_id)
+        if before.id != verified:
+            return None
         index = (
             session.get_one(IndexRow, last.from_index_id)
             if last.from_index_id is not None
@@ -484,16 +498,27 @@ def rollback(
         )
 
 
-def _last_not_undone(session: Session, model: str, alias: str) -> AliasMoveRow | None:
+def _to_undo(
+    session: Session, model: str, alias: str, now_at: Standing
+) -> AliasMoveRow:
+    """The last move that has not been undone."""
+    if now_at.version is None:
+        raise NotFoundError(f"There is no alias {model}@{alias}.")
     rows = session.scalars(
         select(AliasMoveRow)
         .where(AliasMoveRow.model == model, AliasMoveRow.alias == alias)
         .order_by(AliasMoveRow.id.desc())
     ).all()
     undone = {row.undoes for row in rows}
-    return next(
+    last = next(
         (row for row in rows if row.undoes is None and row.id not in undone), None
     )
+    if last is None or last.from_version_id is None:
+        raise RegistryError(
+            f"{model}@{alias} has stood at {model}/{now_at.version.number} from the "
+            "start; there is no move to undo."
+        )
+    return last
 
 
 def _left_behind(

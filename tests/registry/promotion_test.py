@@ -428,6 +428,28 @@ class TestRollback:
         move = three.rollback("glyphs@production", force=True, reason="outage")
         assert (move.to_version, move.reason) == ("glyphs/1", "outage")
 
+    @pytest.mark.parametrize("terms", [{}, {"force": True, "reason": "in a hurry"}])
+    def test_a_damaged_version_is_not_gone_back_to(self, three, make_evidence, terms):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        Path(three.version("glyphs/1").location, "saved_model.pb").unlink()
+        before = state(three)
+        with pytest.raises(IntegrityError, match=r"saved_model\.pb: missing"):
+            three.rollback("glyphs@production", **terms)
+        assert state(three) == before
+
+    def test_a_move_meanwhile_is_undone_in_its_place(self, three, monkeypatch):
+        three.promote("glyphs/2", "production", force=True, reason="a test")
+        verify = type(three)._verify_version
+
+        def slow(self, version):
+            monkeypatch.setattr(type(three), "_verify_version", verify)
+            three.promote("glyphs/3", "production", force=True, reason="meanwhile")
+            verify(self, version)
+
+        monkeypatch.setattr(type(three), "_verify_version", slow)
+        assert three.rollback("glyphs@production").to_version == "glyphs/2"
+
     def test_the_first_move_is_not_undone(self, three):
         with pytest.raises(RegistryError, match="from the start"):
             three.rollback("glyphs@production")
