@@ -9,9 +9,11 @@ from registry.errors import NameRefusedError, UsageError
 MAX_LENGTH = 100
 """Longest name, in characters. File systems stop at 255 bytes."""
 
-RESERVED = frozenset({"galleries", "indices", "registry.db"})
-"""Entries of the root that are no models."""
+RESERVED = frozenset({"galleries", "indices"})
+"""Entries of the root that are no models; SQLite's begin with `registry.db`."""
 
+# Every database's integers hold nine digits.
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -44,7 +46,8 @@ def check_name(name: str, what: str = "model") -> str:
         or name.isdigit()
     ):
         raise NameRefusedError(f"{rule} Received: {name!r}.")
-    if what == "model" and name.lower() in RESERVED:
+    lower = name.lower()
+    if what == "model" and (lower in RESERVED or lower.startswith("registry.db")):
         raise NameRefusedError(
             f"The name {name!r} is reserved for the registry's own files; "
             "choose another model name."
@@ -58,6 +61,11 @@ def check_gallery_name(name: str) -> str:
     >>> check_gallery_name("kanji/gallery")
     'kanji/gallery'
     """
+    if len(name) > 4 * MAX_LENGTH:
+        raise NameRefusedError(
+            f"A gallery's name with its folders has up to {4 * MAX_LENGTH} characters. "
+            f"Received {len(name)}, starting {name[:20]!r}."
+        )
     for part in name.split("/"):
         check_name(part, "gallery")
     return name
@@ -70,7 +78,7 @@ def parse_version(text: str) -> tuple[str, int]:
     ('glyphs', 3)
     """
     model, slash, number = text.partition("/")
-    if not slash or not re.fullmatch(r"[1-9][0-9]{0,17}", number):
+    if not slash or not _NUMBER.fullmatch(number):
         raise UsageError(
             "Expected a version as MODEL/NUMBER, such as 'glyphs/3'. "
             f"Received: {text!r}."
@@ -100,7 +108,7 @@ def parse_index(text: str) -> tuple[str, int]:
     ('glyphs', 2)
     """
     model, mark, number = text.partition("#")
-    if not mark or not re.fullmatch(r"[1-9][0-9]{0,17}", number):
+    if not mark or not _NUMBER.fullmatch(number):
         raise UsageError(
             "Expected an index as MODEL#NUMBER, such as 'glyphs#2'. "
             f"Received: {text!r}."

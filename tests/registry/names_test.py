@@ -44,7 +44,10 @@ def test_unfit_names_are_refused(name):
         check_name(name)
 
 
-@pytest.mark.parametrize("name", ["galleries", "indices", "Galleries", "registry.db"])
+@pytest.mark.parametrize(
+    "name",
+    ["galleries", "indices", "Galleries", "registry.db", "registry.db-journal"],
+)
 def test_names_of_the_registrys_own_files_are_reserved(name):
     with pytest.raises(NameRefusedError, match="reserved"):
         check_name(name)
@@ -54,7 +57,9 @@ def test_gallery_names_may_have_folders():
     assert check_gallery_name("kanji/gallery") == "kanji/gallery"
 
 
-@pytest.mark.parametrize("name", ["kanji/", "/kanji", "kanji//gallery", "a/../b"])
+@pytest.mark.parametrize(
+    "name", ["kanji/", "/kanji", "kanji//gallery", "a/../b", "a/" * 300 + "b"]
+)
 def test_gallery_names_stay_inside_their_folder(name):
     with pytest.raises(NameRefusedError):
         check_gallery_name(name)
@@ -65,7 +70,16 @@ def test_a_version_is_model_and_number():
 
 
 @pytest.mark.parametrize(
-    "text", ["glyphs", "glyphs/", "glyphs/0", "glyphs/-1", "glyphs/1.0", "glyphs/x"]
+    "text",
+    [
+        "glyphs",
+        "glyphs/",
+        "glyphs/0",
+        "glyphs/-1",
+        "glyphs/1.0",
+        "glyphs/x",
+        "a/1234567890",
+    ],
 )
 def test_other_spellings_of_a_version_are_refused(text):
     with pytest.raises(UsageError, match="MODEL/NUMBER"):
