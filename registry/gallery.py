@@ -316,15 +316,9 @@ class Gallery:
             InvalidGalleryError: No rows, an id twice, another width, NaN or infinity.
             RegistryError: They cannot be written. Nothing was appended.
         """
-        vectors = _check_vectors(embeddings, ids, self.embedding_size)
-        columns = {"id": _strings("ids", ids, len(vectors))}
-        _refuse_duplicates(columns["id"])
-        for name, values in (("label", labels), ("camera", cameras)):
-            columns[name] = (
-                pa.nulls(len(vectors), pa.string())
-                if values is None
-                else _strings(f"{name}s", values, len(vectors))
-            )
+        columns, vectors = check_rows(
+            self.embedding_size, ids, embeddings, labels, cameras
+        )
         if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):
             raise UsageError(
                 "`fingerprint` should be that of a version, 64 hexadecimal "
@@ -483,6 +477,30 @@ def _write_segment(
         os.fsync(file.fileno())
 
 
+def check_rows(
+    embedding_size: int,
+    ids: Sequence[str],
+    embeddings: npt.ArrayLike,
+    labels: Sequence[str | None] | None = None,
+    cameras: Sequence[str | None] | None = None,
+) -> tuple[dict[str, pa.Array], Floats]:
+    """Columns and embeddings as a gallery stores them.
+
+    Raises:
+        InvalidGalleryError: No rows, an id twice, another width, NaN or infinity.
+    """
+    vectors = _check_vectors(embeddings, ids, embedding_size)
+    columns = {"id": _strings("ids", ids, len(vectors))}
+    refuse_duplicates(columns["id"].to_pylist())
+    for name, values in (("label", labels), ("camera", cameras)):
+        columns[name] = (
+            pa.nulls(len(vectors), pa.string())
+            if values is None
+            else _strings(f"{name}s", values, len(vectors))
+        )
+    return columns, vectors
+
+
 def _check_vectors(embeddings: npt.ArrayLike, ids: Sequence[str], size: int) -> Floats:
     vectors = np.asarray(embeddings)
     if vectors.ndim != 2 or not len(vectors) or vectors.dtype.kind != "f":
@@ -525,8 +543,9 @@ def _strings(argument: str, values: Sequence[str | None], rows: int) -> pa.Array
     return column
 
 
-def _refuse_duplicates(ids: pa.Array) -> None:
-    counts = Counter(ids.to_pylist())
+def refuse_duplicates(ids: Sequence[str]) -> None:
+    """Raises InvalidGalleryError when an id is there twice."""
+    counts = Counter(ids)
     if len(counts) < len(ids):
         name, times = counts.most_common(1)[0]
         raise InvalidGalleryError(

@@ -34,6 +34,15 @@ def import_file(gallery: Gallery, path: Path, fingerprint: str) -> Gallery:
         UsageError: Another kind of file, or a column is missing.
         InvalidGalleryError: Rows that the gallery does not accept.
     """
+    return gallery.append(fingerprint=fingerprint, **read_file(path))
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Reads `ids`, `embeddings`, `labels` and `cameras`; None where not known.
+
+    Raises:
+        UsageError: Another kind of file, or a column is missing.
+    """
     columns = _read(path)
     for name in ("id", "embedding"):
         if name not in columns:
@@ -41,13 +50,12 @@ def import_file(gallery: Gallery, path: Path, fingerprint: str) -> Gallery:
                 f"{path} should have `id` and `embedding`. Received: "
                 f"{', '.join(columns) or 'nothing'}."
             )
-    return gallery.append(
-        columns["id"],
-        columns["embedding"],
-        fingerprint,
-        labels=columns.get("label"),
-        cameras=columns.get("camera"),
-    )
+    return {
+        "ids": columns["id"],
+        "embeddings": columns["embedding"],
+        "labels": columns.get("label"),
+        "cameras": columns.get("camera"),
+    }
 
 
 def export_file(gallery: Gallery, path: Path) -> int:

@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from registry.errors import NotFoundError, RegistryError, UsageError
+from registry.errors import (
+    InvalidGalleryError,
+    NotFoundError,
+    RegistryError,
+    UsageError,
+)
 from registry.evidence_store import EvidenceStore
 from registry.names import check_gallery_name
 from registry.schema import GalleryRow, ModelRow
@@ -43,12 +49,7 @@ class GalleryStore(EvidenceStore):
         with self.database.writing() as session:
             if session.get(ModelRow, model) is None:
                 raise NotFoundError(f"There is no model {model!r}. Register a version.")
-            for other in session.scalars(select(GalleryRow.name)):
-                if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
-                    raise UsageError(
-                        f"There is a gallery {other!r} already; {name!r} would lie in "
-                        "its folder. Choose another name."
-                    )
+            _refuse_taken(session, name)
             session.add(
                 GalleryRow(name=name, model=model, embedding_size=embedding_size)
             )
@@ -105,15 +106,24 @@ class GalleryStore(EvidenceStore):
             UsageError: Bytes are no picture; the message names them by id.
             IntegrityError: The version's files are not those that were registered.
         """
-        from keras_bct.models import load_embedder
+        from registry.gallery import refuse_duplicates
 
-        current = self._gallery_for(gallery, version)
         ids = [str(name) for name in pictures.ids]
-        held = current.ids_held(ids)
+        refuse_duplicates(ids)
+        current = self._gallery_if_any(gallery)
+        held = set() if current is None else current.ids_held(ids)
         rows = [row for row, name in enumerate(ids) if name not in held]
         if not rows:
             return 0
+        size = version.embedding_size if current is None else current.embedding_size
+        if version.embedding_size < size:
+            raise InvalidGalleryError(
+                f"Embeddings of {gallery} have {size} components, and {version} gives "
+                f"{version.embedding_size}. It needs its own gallery."
+            )
         self._verify_version(version)
+        from keras_bct.models import load_embedder
+
         new_ids = [ids[row] for row in rows]
         with self.local_version(version) as folder:
             try:
@@ -124,10 +134,10 @@ class GalleryStore(EvidenceStore):
             except ValueError as error:
                 raise UsageError(str(error)) from error
         cameras = pictures.cameras
-        current.append(
+        self._gallery_for(gallery, version).append(
             new_ids,
             # A wider version's rows are compared by the first components anyway.
-            vectors[:, : current.embedding_size],
+            vectors[:, :size],
             version.fingerprint,
             labels=[str(pictures.labels[row]) for row in rows],
             cameras=None if cameras is None else [str(cameras[row]) for row in rows],
@@ -150,11 +160,17 @@ class GalleryStore(EvidenceStore):
             InvalidGalleryError: NaN, another width, an id that is held. Nothing was
                 added.
         """
-        from registry.gallery_files import import_file
+        from registry.gallery import check_rows
+        from registry.gallery_files import read_file
 
-        current = self._gallery_for(gallery, version)
-        after = import_file(current, path, version.fingerprint)
-        return after.rows - current.rows
+        rows = read_file(path)
+        if self._gallery_if_any(gallery) is None:
+            # Before it is made, so that rows that cannot be added leave none behind.
+            check_rows(version.embedding_size, **rows)
+        self._gallery_for(gallery, version).append(
+            fingerprint=version.fingerprint, **rows
+        )
+        return len(rows["ids"])
 
     def export_rows(self, gallery: str, path: Path) -> int:
         """Writes all rows of a gallery to a `.parquet`, `.arrow` or `.npz` file.
@@ -166,7 +182,30 @@ class GalleryStore(EvidenceStore):
 
         return export_file(self.gallery(gallery), path)
 
+    def _gallery_if_any(self, name: str) -> Gallery | None:
+        """The gallery, or None where one of that name could be made."""
+        check_gallery_name(name)
+        with self.database.reading() as session:
+            if session.get(GalleryRow, name) is None:
+                _refuse_taken(session, name)
+                return None
+        return self.gallery(name)
+
     def _gallery_for(self, name: str, version: Version) -> Gallery:
         if name not in self.galleries():
-            self.create_gallery(name, version.model, version.embedding_size)
+            try:
+                self.create_gallery(name, version.model, version.embedding_size)
+            except UsageError:
+                # By another process meanwhile, as long as it is there now.
+                if name not in self.galleries():
+                    raise
         return self.gallery(name)
+
+
+def _refuse_taken(session: Session, name: str) -> None:
+    for other in session.scalars(select(GalleryRow.name)):
+        if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
+            raise UsageError(
+                f"There is a gallery {other!r} already; {name!r} would lie in its "
+                "folder. Choose another name."
+            )

@@ -110,6 +110,9 @@ class Registry(IndexStore):
 
         Returns:
             For each version, gallery and index the names of its bad files.
+
+        Raises:
+            NotFoundError: Nothing belongs to that model.
         """
         from registry.gallery import Gallery
         from registry.index import verify_index
@@ -132,4 +135,6 @@ class Registry(IndexStore):
             found[f"index {index}"] = verify_index(
                 Path(index.location), index.manifest_sha256
             )
+        if model is not None and not found:
+            raise NotFoundError(f"There is no model {model!r}.")
         return found

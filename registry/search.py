@@ -40,6 +40,8 @@ def search_pictures(
 
     if not pictures:
         raise UsageError("There are no pictures to search with. Name at least one.")
+    if k < 1:
+        raise UsageError(f"`k` should be positive. Received: {k}.")
     if version.embedding_size < index.first_components:
         raise InvalidModelError(
             f"{index} compares {index.first_components} components; {version} has "

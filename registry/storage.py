@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.errors import RegistryError
+from registry.errors import RegistryError, UsageError
 from registry.fingerprint import FileDigest, Progress, digest_chunks, read_chunks
 
 if TYPE_CHECKING:
@@ -38,7 +38,12 @@ class ArtifactRoot:
         # Imported late: listing the registry touches no file of the root.
         import fsspec
 
-        return fsspec.core.url_to_fs(self.url)[0]
+        try:
+            return fsspec.core.url_to_fs(self.url)[0]
+        except (ImportError, ValueError) as error:
+            raise UsageError(
+                f"The root {self.url!r} cannot be opened: {error}"
+            ) from error
 
     def location(self, *parts: str) -> str:
         """Full path or URL of something below the root."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -28,8 +29,8 @@ from registry.cli import (
     verify,
 )
 from registry.cli.command import Command, add_globals
-from registry.cli.output import print_error
-from registry.errors import RegistryError
+from registry.cli.output import error_document, print_error, print_json
+from registry.errors import RegistryError, UsageError
 
 COMMANDS: tuple[Command, ...] = (
     init.COMMAND,
@@ -98,12 +99,16 @@ def main(args: argparse.Namespace) -> int:
         # Python would still try to at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except UnicodeEncodeError as error:
+        # An argument in another encoding; the transaction that it was for is undone.
+        print_error(args, UsageError(f"Expected UTF-8. Received: {error.object!r}."))
+        return UsageError.exit_code
     except OSError as error:
-        print(f"registry: {error}", file=sys.stderr)
-        return 1
+        print_error(args, RegistryError(str(error)))
+        return RegistryError.exit_code
     except KeyboardInterrupt:
-        print("registry: stopped", file=sys.stderr)
-        return 1
+        print_error(args, RegistryError("stopped"))
+        return RegistryError.exit_code
 
 
 def run(argv: Sequence[str] | None = None) -> None:
@@ -123,5 +128,14 @@ def run(argv: Sequence[str] | None = None) -> None:
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     # absl wants its own flags parsed too; none of them is taken from the command line.
     flags.FLAGS(argv[:1])
-    arguments: argparse.Namespace = build_parser().parse_args(argv[1:])
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            arguments: argparse.Namespace = build_parser().parse_args(argv[1:])
+    except SystemExit as left:
+        sys.stderr.write(said.getvalue())
+        if left.code and "--json" in argv:
+            message = said.getvalue().rpartition("error: ")[2].strip()
+            print_json(error_document(UsageError(message)))
+        raise
     return arguments

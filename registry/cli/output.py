@@ -47,6 +47,11 @@ def print_error(args: argparse.Namespace, error: RegistryError) -> None:
     print(f"registry: {error}", file=sys.stderr)
     if not args.json:
         return
+    print_json(error_document(error))
+
+
+def error_document(error: RegistryError) -> dict[str, Any]:
+    """What `--json` prints in place of a result."""
     content: dict[str, Any] = {
         "kind": type(error).__name__,
         "exit_code": error.exit_code,
@@ -56,7 +61,7 @@ def print_error(args: argparse.Namespace, error: RegistryError) -> None:
         content["reasons"] = error.reasons
     if isinstance(error, IntegrityError):
         content["files"] = error.files
-    print_json({"error": content})
+    return {"error": content}
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -66,10 +71,18 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     a    b
     1    22
     333  4
+
+    What would break a line or command the terminal is shown as Python writes it.
     """
-    lines = [titles, *rows]
+    lines = [[_visible(cell) for cell in line] for line in (titles, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(titles))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def _visible(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def number(value: float | None, digits: int = 4) -> str:

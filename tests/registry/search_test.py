@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_bct.data import ImageRecords
-from registry import GateRefusedError, IntegrityError, UsageError
+from registry import GateRefusedError, IntegrityError, InvalidGalleryError, UsageError
 from registry.cli.main import build_parser, main
 
 
@@ -101,6 +101,34 @@ class TestAddingPictures:
             served.version("toy/1").fingerprint: 90,
             version.fingerprint: 90,
         }
+
+    def test_a_version_that_is_too_narrow_is_refused_before_it_embeds(
+        self, served, toy_model, pictures, monkeypatch
+    ):
+        from keras_bct import models
+
+        narrow = served.register("toy", toy_model("new", 8))
+        monkeypatch.delattr(models, "load_embedder")
+        with pytest.raises(InvalidGalleryError, match=r"16 components.*gives 8"):
+            served.add_pictures("toys", pictures(3), narrow)
+
+    def test_an_id_twice_is_refused_before_anything_is_embedded(
+        self, served, pictures, monkeypatch
+    ):
+        from keras_bct import models
+
+        monkeypatch.delattr(models, "load_embedder")
+        twice = pictures(3)
+        twice.ids[1] = twice.ids[0]
+        with pytest.raises(InvalidGalleryError, match="2 times"):
+            served.add_pictures("toys", twice, served.version("toy/1"))
+
+    def test_a_picture_that_cannot_be_read_makes_no_gallery(self, served, pictures):
+        bad = pictures(3)
+        bad.images[4] = b"not a picture"
+        with pytest.raises(UsageError, match="3-1-1"):
+            served.add_pictures("another", bad, served.version("toy/1"))
+        assert served.galleries() == ["toys"]
 
     def test_a_picture_that_cannot_be_read_changes_nothing(self, served, pictures):
         extra = pictures(3)

@@ -194,3 +194,34 @@ def test_gallery_imports_stored_embeddings_and_index_serves_them(
         "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000\n"
     )
     assert promoted.alias("glyphs@production").index.name == "glyphs#1"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        None,
+        {"id": ["a"]},
+        {"id": ["a", "b"], "embedding": np.ones((2, 3), np.float32)},
+        {"id": ["a", "a"], "embedding": np.ones((2, 64), np.float32)},
+        {"id": ["a", "b"], "embedding": np.full((2, 64), np.nan, np.float32)},
+    ],
+    ids=["no file", "no embeddings", "another width", "an id twice", "NaN"],
+)
+def test_rows_that_cannot_be_imported_make_no_gallery(run, promoted, tmp_path, rows):
+    if rows is not None:
+        np.savez(tmp_path / "rows.npz", **rows)
+    argv = ["gallery", "kanji", "--version", "glyphs/1"]
+    assert run(*argv, "--import-file", tmp_path / "rows.npz").code == 2
+    assert run("gallery", "--json").json == []
+
+
+def test_verify_of_a_model_that_is_not_there_is_not_ok(run, promoted):
+    refused = run("verify", "glyps")
+    assert refused.code == 2
+    assert "'glyps'" in refused.err
+
+
+def test_a_reason_of_several_lines_stays_in_its_row(run, promoted):
+    run("promote", "glyphs/1", "--to", "x", "--force", "--reason", "a\nb\x1b[31mc")
+    shown = run("show", "glyphs@x").out
+    assert shown.splitlines()[-1].endswith(r"a\nb\x1b[31mc")

@@ -1,3 +1,4 @@
+import os
 import re
 import statistics
 import subprocess
@@ -98,6 +99,50 @@ def test_errors_are_json_where_a_program_reads(run):
     assert refused.code == 2
     assert refused.json["error"]["kind"] == "NotFoundError"
     assert refused.json["error"]["exit_code"] == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["promote", "glyphs/1", "--json"], "--to"),
+        (["--json", "search", "x@y", "--image", "z", "-k", "many"], "'many'"),
+        (["no-such-command", "--json"], "no-such-command"),
+    ],
+)
+def test_wrong_usage_is_json_too(spawn, argv, said):
+    refused = spawn(*argv)
+    assert refused.code == refused.json["error"]["exit_code"] == 2
+    assert said in refused.json["error"]["message"]
+    assert said in refused.err
+
+
+def test_what_the_system_refuses_is_json_too(spawn, tmp_path):
+    (tmp_path / "file").touch()
+    refused = spawn("--root", tmp_path / "file", "init", "--json")
+    assert refused.code == refused.json["error"]["exit_code"] == 1
+    assert "Traceback" not in refused.err
+
+
+def test_arguments_that_are_not_utf_8_are_shown(spawn, root, registry, make_model):
+    registry.register("glyphs", make_model("a"))
+    move = ["promote", "glyphs/1", "--to", "production", "--force"]
+    refused = spawn("--root", root, *move, "--reason", os.fsdecode(b"\xff"), "--json")
+    assert refused.code == 2
+    assert "UTF-8" in refused.json["error"]["message"]
+    assert registry.aliases() == []
+
+
+def test_a_root_of_an_unknown_kind_is_named(spawn, root, registry, make_model):
+    registry.register("glyphs", make_model("a"))
+    where = [
+        "--root",
+        "nothing://bucket",
+        "--database",
+        f"sqlite:///{root}/registry.db",
+    ]
+    refused = spawn(*where, "verify", "--json")
+    assert refused.code == 2
+    assert "'nothing://bucket' cannot be opened" in refused.json["error"]["message"]
 
 
 HEAVY = ("tensorflow", "keras", "numpy", "pyarrow", "scann", "alembic", "yaml", "tqdm")
