@@ -16,12 +16,12 @@ RETRIEVAL = "retrieval/mAP"
 _METRICS = (RETRIEVAL, VERIFICATION, SEARCH)
 
 
-def _holds(title: str, *metrics: str) -> Claim:
+def _holds(title: str, metric: str) -> Claim:
     """Eq. 2 with the lower end of the interval above zero."""
     return Claim(
-        f"{title}: Eq. 2 holds with its interval for " + ", ".join(metrics),
+        f"{title}: Eq. 2 holds with its interval by {metric}",
         (title,),
-        lambda rows: all(rows[title][metric].answer == "yes" for metric in metrics),
+        lambda rows: rows[title][metric].answer == "yes",
     )
 
 
@@ -159,7 +159,10 @@ TABLES = (
             "others. `independent` is new\\*, trained without any second term. In the "
             "paper independent, l2 and LwF fail Eq. 2; beta, beta-sys and beta-kd "
             "hold. The paper's 1:1 is TAR at FAR 1e-4 on IJB-C, its 1:N is TPIR at "
-            "FPIR 1e-2: read its gains beside ours, not as the same quantity."
+            "FPIR 1e-2: read its gains beside ours, not as the same quantity. Here 6 "
+            "of 600 probes without a mate set the threshold at FPIR 0.01, most of them "
+            "two or three characters that look like another one, so that its interval "
+            "is wide; FPIR 0.1 was added for that reason after the first results."
         ),
         rows=_table1,
         claims=(
@@ -172,7 +175,11 @@ TABLES = (
                     for metric in _METRICS
                 ),
             ),
-            *(_holds(title, *_METRICS) for title in ("beta", "beta-sys", "beta-kd")),
+            *(
+                _holds(title, metric)
+                for title in ("beta", "beta-sys", "beta-kd")
+                for metric in _METRICS
+            ),
             _gain("beta", VERIFICATION, 0.26),
             _gain("beta", SEARCH, 0.45),
             *(_gains_more("beta-sys", metric) for metric in _METRICS),
@@ -239,7 +246,7 @@ TABLES = (
         rows=_table3,
         claims=(
             *(
-                _holds(title, *_METRICS)
+                _holds(title, VERIFICATION)
                 for title in (
                     "deeper",
                     "NormSoftmax to CosFace",
@@ -255,7 +262,7 @@ TABLES = (
                     "128 components, learned map",
                 )
             ),
-            _holds("Softmax to CosFace, rows from means", *_METRICS),
+            _holds("Softmax to CosFace, rows from means", VERIFICATION),
         ),
         paper={
             (title, metric): says
@@ -284,12 +291,13 @@ TABLES = (
         rows=_table4,
         layout="chain",
         claims=tuple(
-            _holds(title, *_METRICS)
+            _holds(title, metric)
             for title in (
                 "phi2 against phi1",
                 "phi3 against phi1",
                 "phi3 against phi2",
             )
+            for metric in _METRICS
         ),
         paper={
             (title, metric): "holds"
