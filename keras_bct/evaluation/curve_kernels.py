@@ -135,8 +135,8 @@ def scan_moves(
         place_of: (rows, buckets) int32.
         first_column: The gallery item of the tile's first column.
         found: (width + 1,) int32, working space.
-        counts: (2 thresholds + rows,) int32, added to: at `2 offsets[row] + row + p`
-            the items whose old score has place p.
+        counts: (2 thresholds + 2 rows,) int32, added to: at
+            `2 offsets[row] + 2 row + p + 1` the items whose old score has place p.
         move_count: (rows,) int64, added to: moves of each row so far.
         move_columns: (rows, capacity) int32, written: the item.
         move_old: (rows, capacity) int32, written: its old place, -1 where doubtful.
@@ -163,27 +163,39 @@ def scan_moves(
             count += (old_row[column] >= floor) | (new_row[column] >= floor)
         row_places = place_of[row]
         row_base, row_scale = base[row], scale[row]
-        start = 2 * first + row
+        columns, befores, afters = move_columns[row], move_old[row], move_new[row]
+        # One more than the place, so that the doubtful ones are counted at 0.
+        row_counts = counts[2 * first + 2 * row : 2 * end + 2 * row + 2]
         moves = move_count[row]
+        unclear = 0
         for i in range(count):
             column = found[i]
             before = row_places[bucket_of(old_row[column], row_base, row_scale, top)]
             after = row_places[bucket_of(new_row[column], row_base, row_scale, top)]
-            if before < 0:
-                before = _place(old_row[column], thresholds, first, end, tolerance[row])
-            if after < 0:
-                after = _place(new_row[column], thresholds, first, end, tolerance[row])
-            if before >= 0:
-                counts[start + before] += 1
-            if before != after or before < 0:
-                move_columns[row, moves] = first_column + column
-                move_old[row, moves] = before
-                move_new[row, moves] = after
-                if before < 0 or after < 0:
-                    doubtful_moves[doubtful, 0] = row
-                    doubtful_moves[doubtful, 1] = moves
-                    doubtful += 1
-                moves += 1
+            row_counts[before + 1] += 1
+            columns[moves] = first_column + column
+            befores[moves] = before
+            afters[moves] = after
+            # No more columns than have been read are written over.
+            found[unclear] = moves
+            unclear += (before < 0) | (after < 0)
+            moves += (before != after) | (before < 0)
+        row_counts[0] = 0
+        for i in range(unclear):
+            move = found[i]
+            column = columns[move] - first_column
+            if befores[move] < 0:
+                place = _place(old_row[column], thresholds, first, end, tolerance[row])
+                befores[move] = place
+                row_counts[place + 1] += place >= 0
+            if afters[move] < 0:
+                afters[move] = _place(
+                    new_row[column], thresholds, first, end, tolerance[row]
+                )
+            if befores[move] < 0 or afters[move] < 0:
+                doubtful_moves[doubtful, 0] = row
+                doubtful_moves[doubtful, 1] = move
+                doubtful += 1
         move_count[row] = moves
     return doubtful
 
@@ -217,7 +229,7 @@ def settle_moves(
         if move_old[row, move] < 0:
             place = exact_place(old_scores[i], thresholds, first, end)
             move_old[row, move] = place
-            counts[2 * first + row + place] += 1
+            counts[2 * first + 2 * row + place + 1] += 1
         if move_new[row, move] < 0:
             move_new[row, move] = exact_place(new_scores[i], thresholds, first, end)
 
@@ -269,14 +281,13 @@ def sweep(
         matches: (k, n + 1) float64, added to: the same for CMC at each of `places`.
     """
     total = len(relevant_columns)
-    # Other items that are not below, and above, each threshold.
+    # Other items that are not below each threshold, and that tie with it.
     not_below = np.zeros(thresholds, np.int64)
-    above = np.zeros(thresholds, np.int64)
+    tied = np.zeros(thresholds + 1, np.int64)
     running = 0
     for threshold in range(thresholds - 1, -1, -1):
-        running += counts[2 * threshold + 2]
-        above[threshold] = running
-        running += counts[2 * threshold + 1]
+        tied[threshold] = counts[2 * threshold + 1]
+        running += counts[2 * threshold + 2] + tied[threshold]
         not_below[threshold] = running
     holds = np.zeros(thresholds, np.int64)
     for i in range(total):
@@ -301,7 +312,7 @@ def sweep(
     match = np.zeros(len(places))
     for i in range(len(places)):
         match[i] = _match(
-            places[i], holds[best], not_below[best] - above[best], above[best]
+            places[i], holds[best], tied[best], not_below[best] - tied[best]
         )
         matches[i, 0] += match[i] * weight
     move, relevant = 0, 0
@@ -315,10 +326,9 @@ def sweep(
             step = 1 if end > start else -1
             low, high = min(start, end), max(start, end)
             touched = high >= 2 * best + 1
-            # Place p is not below the thresholds before (p + 1) // 2, and above those
-            # before p // 2.
-            for threshold in range(low // 2, high // 2):
-                above[threshold] += step
+            # An odd place is a tie; place p is not below thresholds before (p + 1) // 2.
+            tied[start // 2] -= start & 1
+            tied[end // 2] += end & 1
             change = 0.0
             for threshold in range((low + 1) // 2, (high + 1) // 2):
                 not_below[threshold] += step
@@ -357,7 +367,7 @@ def sweep(
         if touched:
             for i in range(len(places)):
                 value = _match(
-                    places[i], holds[best], not_below[best] - above[best], above[best]
+                    places[i], holds[best], tied[best], not_below[best] - tied[best]
                 )
                 if value != match[i]:
                     matches[i, column + 1] += (value - match[i]) * weight
