@@ -249,7 +249,7 @@ def _match(first: int, relevant: int, tied: int, above: int) -> float:
 
 
 @_compiled
-def sweep(
+def _sweep_query(
     thresholds: int,
     counts: Array,
     columns: Array,
@@ -326,7 +326,7 @@ def sweep(
             step = 1 if end > start else -1
             low, high = min(start, end), max(start, end)
             touched = high >= 2 * best + 1
-            # An odd place is a tie; place p is not below thresholds before (p + 1) // 2.
+            # Odd is a tie; place p is not below thresholds before (p + 1) // 2.
             tied[start // 2] -= start & 1
             tied[end // 2] += end & 1
             change = 0.0
@@ -375,7 +375,7 @@ def sweep(
 
 
 @_compiled
-def visit(
+def _visit_query(
     thresholds: int,
     counts: Array,
     columns: Array,
@@ -393,16 +393,16 @@ def visit(
     """Values one query at a few cut-offs, counting anew at each.
 
     Args:
-        thresholds: As in `sweep`.
-        counts: As in `sweep`; changed.
-        columns: As in `sweep`.
-        before: As in `sweep`.
-        after: As in `sweep`.
-        relevant_columns: As in `sweep`.
-        relevant_before: As in `sweep`.
-        relevant_after: As in `sweep`.
-        places: As in `sweep`.
-        weight: As in `sweep`.
+        thresholds: As in `_sweep_query`.
+        counts: As in `_sweep_query`; changed.
+        columns: As in `_sweep_query`.
+        before: As in `_sweep_query`.
+        after: As in `_sweep_query`.
+        relevant_columns: As in `_sweep_query`.
+        relevant_before: As in `_sweep_query`.
+        relevant_after: As in `_sweep_query`.
+        places: As in `_sweep_query`.
+        weight: As in `_sweep_query`.
         cutoffs: (points,) int64 ascending: so many items have moved.
         precision: (points,) float64, added to: average precision.
         matches: (k, points) float64, added to: CMC at each of `places`.
@@ -437,6 +437,127 @@ def visit(
                 average += here * (found / (found + above + tied))
             above += tied
         precision[point] += average * weight / total
+
+
+@_compiled
+def sweep(
+    offsets: Array,
+    counts: Array,
+    move_count: Array,
+    move_columns: Array,
+    move_old: Array,
+    move_new: Array,
+    items: Array,
+    relevant_columns: Array,
+    relevant_before: Array,
+    relevant_after: Array,
+    places: Array,
+    group: Array,
+    weights: Array,
+    precision: Array,
+    matches: Array,
+) -> None:
+    """Follows each query of a block through the backfill.
+
+    Args:
+        offsets: (rows + 1,) int64 into the thresholds of all queries.
+        counts: As in `scan_moves`.
+        move_count: As in `scan_moves`.
+        move_columns: As in `scan_moves`.
+        move_old: As in `scan_moves`, all settled.
+        move_new: As in `scan_moves`, all settled.
+        items: (rows + 1,) int64 into the relevant items of all queries.
+        relevant_columns: (relevant,) int64, as in `_sweep_query`.
+        relevant_before: (relevant,) int64, as in `_sweep_query`.
+        relevant_after: (relevant,) int64, as in `_sweep_query`.
+        places: (k,) int64, the places of CMC@k.
+        group: (rows,) int64, the group of each query.
+        weights: (groups,) float64, of each query of a group.
+        precision: (groups, n + 1) float64, as in `_sweep_query`.
+        matches: (groups, k, n + 1) float64, as in `_sweep_query`.
+    """
+    for row in range(len(offsets) - 1):
+        first, end = offsets[row], offsets[row + 1]
+        if first == end:
+            continue
+        moves = move_count[row]
+        part = slice(items[row], items[row + 1])
+        _sweep_query(
+            end - first,
+            counts[2 * (first + row) + 1 : 2 * (end + row) + 2],
+            move_columns[row, :moves],
+            move_old[row, :moves],
+            move_new[row, :moves],
+            relevant_columns[part],
+            relevant_before[part],
+            relevant_after[part],
+            places,
+            weights[group[row]],
+            precision[group[row]],
+            matches[group[row]],
+        )
+
+
+@_compiled
+def visit(
+    offsets: Array,
+    counts: Array,
+    move_count: Array,
+    move_columns: Array,
+    move_old: Array,
+    move_new: Array,
+    items: Array,
+    relevant_columns: Array,
+    relevant_before: Array,
+    relevant_after: Array,
+    places: Array,
+    group: Array,
+    weights: Array,
+    cutoffs: Array,
+    precision: Array,
+    matches: Array,
+) -> None:
+    """Values each query of a block at a few cut-offs.
+
+    Args:
+        offsets: (rows + 1,) int64 into the thresholds of all queries.
+        counts: As in `scan_moves`.
+        move_count: As in `scan_moves`.
+        move_columns: As in `scan_moves`.
+        move_old: As in `scan_moves`, all settled.
+        move_new: As in `scan_moves`, all settled.
+        items: (rows + 1,) int64 into the relevant items of all queries.
+        relevant_columns: (relevant,) int64, as in `_sweep_query`.
+        relevant_before: (relevant,) int64, as in `_sweep_query`.
+        relevant_after: (relevant,) int64, as in `_sweep_query`.
+        places: (k,) int64, the places of CMC@k.
+        group: (rows,) int64, the group of each query.
+        weights: (groups,) float64, of each query of a group.
+        cutoffs: (points,) int64 ascending: so many items have moved.
+        precision: (groups, points) float64, as in `_visit_query`.
+        matches: (groups, k, points) float64, as in `_visit_query`.
+    """
+    for row in range(len(offsets) - 1):
+        first, end = offsets[row], offsets[row + 1]
+        if first == end:
+            continue
+        moves = move_count[row]
+        part = slice(items[row], items[row + 1])
+        _visit_query(
+            end - first,
+            counts[2 * (first + row) + 1 : 2 * (end + row) + 2],
+            move_columns[row, :moves],
+            move_old[row, :moves],
+            move_new[row, :moves],
+            relevant_columns[part],
+            relevant_before[part],
+            relevant_after[part],
+            places,
+            weights[group[row]],
+            cutoffs,
+            precision[group[row]],
+            matches[group[row]],
+        )
 
 
 @_compiled
