@@ -8,6 +8,7 @@ import importlib
 from types import ModuleType
 
 __all__ = [
+    "adapters",
     "classifier",
     "data",
     "evaluation",

@@ -1,0 +1,78 @@
+"""Reduced-rank regression: the best affine map through r dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_bct.adapters.affine_map import AffineMap
+from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.pair_statistics import PairStatistics
+
+
+@dataclass(frozen=True)
+class LowRank(Method):
+    """The affine map of rank r with the least squared error.
+
+    `A = B P`, B the least-squares map (of least norm where source components depend on
+    each other) and P the projection on the r first principal directions of its fitted
+    values. A small rank holds back what few pairs cannot tell.
+
+    Attributes:
+        rank: r, at most the smaller of both sizes.
+
+    Raises:
+        ValueError: `rank` is below 1.
+
+    Example:
+        >>> old = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+        >>> adapter = LowRank(1).fit(
+        ...     old, old * [2.0, 3.0], old_fingerprint="0a", new_fingerprint="1b"
+        ... )
+        >>> abs(adapter.affine_map.matrix).round(6).tolist()
+        [[0.0, 0.0], [0.0, 3.0]]
+
+    References:
+        Izenman, Reduced-rank regression for the multivariate linear model, Journal of
+        Multivariate Analysis 1975, with the identity as weight.
+    """
+
+    rank: int
+
+    def __post_init__(self) -> None:
+        """Check the rank."""
+        if self.rank < 1:
+            raise ValueError(f"`rank` should be at least 1. Received: {self.rank}.")
+
+    def fewest_pairs(self, source_size: int, target_size: int) -> int:
+        """Two more than go in: the offset takes one, and one is left over.
+
+        Raises:
+            ValueError: The rank is above the smaller size.
+        """
+        if self.rank > min(source_size, target_size):
+            raise ValueError(
+                f"`rank` should be at most {min(source_size, target_size)}, the "
+                f"smaller of {source_size} and {target_size} components. Received: "
+                f"{self.rank}."
+            )
+        return source_size + 2
+
+    def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
+        """Find the least-squares map, then reduce its rank."""
+        full = (
+            np.linalg.pinv(statistics.source_scatter, rcond=1e-12, hermitian=True)
+            @ statistics.cross_scatter
+        )
+        fitted = full.T @ statistics.cross_scatter
+        _, directions = np.linalg.eigh((fitted + fitted.T) / 2)
+        leading = directions[:, -self.rank :]
+        return (
+            AffineMap.through_means(
+                full @ leading @ leading.T,
+                statistics.source_mean,
+                statistics.target_mean,
+            ),
+            {"rank": self.rank},
+        )

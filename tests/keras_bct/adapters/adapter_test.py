@@ -1,0 +1,149 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_bct.adapters import (
+    AffineMap,
+    LowRank,
+    NewToOld,
+    OldToNew,
+    Procrustes,
+    Ridge,
+    ScaledRotation,
+)
+
+METHODS = (Procrustes(), Ridge(), LowRank(2), ScaledRotation())
+SIDES = {"old_fingerprint": "old-model", "new_fingerprint": "new-model"}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_saved_and_loaded_it_is_the_same(make_pairs, tmp_path, method):
+    old, new = make_pairs(dtype=np.float32)
+    adapter = method.fit(old, new, **SIDES)
+    adapter.save(tmp_path / "adapter")
+
+    loaded = OldToNew.load(tmp_path / "adapter")
+
+    np.testing.assert_array_equal(loaded.transform(old), adapter.transform(old))
+    for name in ("method", "pairs", "settings", *SIDES):
+        assert getattr(loaded, name) == getattr(adapter, name)
+    assert loaded.method == method.name
+
+
+@given(
+    source=st.integers(1, 4),
+    target=st.integers(1, 4),
+    names=st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True),
+    seed=st.integers(0, 99),
+)
+@settings(deadline=None, max_examples=20)
+def test_every_map_survives_the_round_trip(
+    tmp_path_factory, source, target, names, seed
+):
+    generator = np.random.default_rng(seed)
+    directory = tmp_path_factory.mktemp("adapter")
+    adapter = NewToOld(
+        affine_map=AffineMap(
+            generator.normal(size=(source, target)), generator.normal(size=target)
+        ),
+        old_fingerprint=names[0],
+        new_fingerprint=names[1],
+        method="by hand",
+        pairs=seed,
+    )
+    adapter.save(directory)
+    loaded = NewToOld.load(directory)
+
+    np.testing.assert_array_equal(loaded.affine_map.matrix, adapter.affine_map.matrix)
+    np.testing.assert_array_equal(loaded.affine_map.offset, adapter.affine_map.offset)
+    assert [loaded.old_fingerprint, loaded.new_fingerprint] == names
+
+
+def test_one_direction_is_not_loaded_as_the_other(make_pairs, tmp_path):
+    Ridge().fit_backward(*make_pairs(), **SIDES).save(tmp_path)
+
+    with pytest.raises(ValueError, match=r"old-to-new. Received: .* is new-to-old"):
+        OldToNew.load(tmp_path)
+
+
+def test_rows_of_the_wrong_version_are_refused(make_pairs):
+    old, new = make_pairs()
+    forward = Procrustes().fit(old, new, **SIDES)
+    backward = Procrustes().fit_backward(old, new, **SIDES)
+
+    with pytest.raises(ValueError, match=r"'old-model': .* rows of 'new-model'"):
+        forward.transform(new, fingerprint="new-model")
+    with pytest.raises(ValueError, match=r"'new-model': .* rows of 'old-model'"):
+        backward.transform(old, fingerprint="old-model")
+    with pytest.raises(ValueError, match=r"'new-model': .* rows of 'third'"):
+        forward.inverse_transform(new, fingerprint="third")
+    assert backward.inverse_transform(old, fingerprint="old-model").shape == (60, 5)
+
+
+def test_files_are_json_and_npy_without_pickle(make_pairs, tmp_path):
+    Ridge().fit(*make_pairs(), **SIDES).save(tmp_path)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "adapter.json",
+        "adapter_matrix.npy",
+        "adapter_offset.npy",
+    ]
+    assert json.loads((tmp_path / "adapter.json").read_text())["method"] == "Ridge"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"schema": 2}, "schema 1"), ({"more": 1}, "exactly the keys")],
+)
+def test_another_description_is_refused(make_pairs, tmp_path, change, message):
+    Ridge().fit(*make_pairs(), **SIDES).save(tmp_path)
+    path = tmp_path / "adapter.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+
+    with pytest.raises(ValueError, match=message):
+        OldToNew.load(tmp_path)
+
+
+def test_no_adapter_is_a_clear_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"should hold adapter\.json"):
+        OldToNew.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error", "message"),
+    [
+        (np.ones(3), np.ones((3, 2)), ValueError, r"`old` should have shape \(n, d\)"),
+        (np.eye(9, 2), np.eye(8, 2), ValueError, "Received: 9 and 8 rows"),
+        (np.eye(9, 2), np.eye(9, 2, dtype=int), TypeError, "`new` .* dtype int"),
+        (np.eye(9, 2), np.full((9, 2), np.inf), ValueError, "`new` should be finite"),
+        (np.ones((9, 2)), np.eye(9, 2), ValueError, "`old` should vary"),
+        (np.eye(9, 0), np.eye(9, 2), ValueError, "`old` should have shape"),
+        (np.eye(2, 2), np.eye(2, 2), ValueError, "at least 3 pairs"),
+    ],
+)
+def test_pairs_that_cannot_be_fitted_are_refused(old, new, error, message):
+    with pytest.raises(error, match=message):
+        Ridge().fit(old, new, **SIDES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("", "b", "`old_fingerprint` should name"),
+        ("a", "", "`new_fingerprint` should name"),
+        ("a", "a", "should be of two versions"),
+    ],
+)
+def test_both_sides_have_names_of_their_own(make_pairs, old, new, message):
+    with pytest.raises(ValueError, match=message):
+        Ridge().fit(*make_pairs(), old_fingerprint=old, new_fingerprint=new)
+
+
+def test_rows_of_another_size_are_refused(make_pairs):
+    adapter = Ridge().fit(*make_pairs(), **SIDES)
+
+    with pytest.raises(ValueError, match=r"`old` should have shape \(n, 5\)"):
+        adapter.transform(np.ones((2, 4)))

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from keras_bct.adapters import LowRank
+
+
+def least_squares(old, new):
+    """Fitted values of the affine map, less their mean."""
+    design = np.column_stack([old, np.ones(len(old))])
+    return design @ np.linalg.lstsq(design, new, rcond=None)[0] - new.mean(axis=0)
+
+
+@pytest.mark.parametrize(("old_size", "new_size"), [(5, 5), (3, 6), (6, 3)])
+def test_of_full_rank_it_is_least_squares(make_pairs, sides, old_size, new_size):
+    old, new = make_pairs(old_size=old_size, new_size=new_size)
+
+    adapter = LowRank(min(old_size, new_size)).fit(old, new, **sides)
+
+    np.testing.assert_allclose(
+        adapter.transform(old), least_squares(old, new) + new.mean(axis=0), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_its_fitted_values_are_the_nearest_of_that_rank(make_pairs, sides, rank):
+    old, new = make_pairs(noise=1.0)
+    left, values, right = np.linalg.svd(least_squares(old, new), full_matrices=False)
+    nearest = (left[:, :rank] * values[:rank]) @ right[:rank]
+
+    adapter = LowRank(rank).fit(old, new, **sides)
+
+    np.testing.assert_allclose(
+        adapter.transform(old), nearest + new.mean(axis=0), atol=1e-8
+    )
+    assert np.linalg.matrix_rank(adapter.affine_map.matrix, tol=1e-8) == rank
+    assert adapter.settings == {"rank": rank}
+
+
+def test_source_components_may_depend_on_each_other(make_pairs, sides):
+    old, new = make_pairs()
+    old[:, 4] = old[:, 0] + old[:, 1]
+
+    adapter = LowRank(5).fit(old, new, **sides)
+
+    np.testing.assert_allclose(
+        adapter.transform(old), least_squares(old, new) + new.mean(axis=0), atol=1e-8
+    )
+
+
+def test_has_no_way_back(make_pairs, sides):
+    adapter = LowRank(2).fit(*make_pairs(), **sides)
+
+    with pytest.raises(ValueError, match="no inverse"):
+        adapter.inverse_transform(np.ones((1, 5)))
+
+
+def test_a_rank_above_the_sizes_is_refused(make_pairs, sides):
+    with pytest.raises(ValueError, match=r"`rank` should be at most 3.* Received: 4"):
+        LowRank(4).fit(*make_pairs(old_size=3), **sides)
+
+
+def test_a_rank_of_zero_is_refused():
+    with pytest.raises(ValueError, match="`rank` should be at least 1"):
+        LowRank(0)
+
+
+def test_too_few_pairs_are_refused(make_pairs, sides):
+    with pytest.raises(ValueError, match=r"at least 7 pairs. Received: 6"):
+        LowRank(1).fit(*make_pairs(pairs=6), **sides)

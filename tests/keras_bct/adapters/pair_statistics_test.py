@@ -1,0 +1,129 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_bct.adapters import LowRank, Procrustes, Ridge, ScaledRotation, gather
+
+SIDES = {"old_fingerprint": "old-model", "new_fingerprint": "new-model"}
+METHODS = (Procrustes(), Ridge(), LowRank(2), ScaledRotation())
+
+
+def cut(old, new, sizes):
+    """Gives the pairs in blocks of these sizes, over and over."""
+    start, turn = 0, 0
+    while start < len(old):
+        stop = start + sizes[turn % len(sizes)]
+        yield old[start:stop], new[start:stop]
+        start, turn = stop, turn + 1
+
+
+def test_is_numpys_covariance_times_the_pairs():
+    generator = np.random.default_rng(0)
+    source = generator.normal(size=(9000, 3)) + 100
+    target = generator.normal(size=(9000, 2)) + source[:, :2]
+    expected = np.cov(source.T, target.T, bias=True) * 9000
+
+    statistics = gather([(source, target)])
+
+    assert statistics.pairs == 9000
+    np.testing.assert_allclose(statistics.source_mean, source.mean(axis=0))
+    np.testing.assert_allclose(statistics.target_mean, target.mean(axis=0))
+    np.testing.assert_allclose(statistics.source_scatter, expected[:3, :3])
+    np.testing.assert_allclose(statistics.cross_scatter, expected[:3, 3:])
+    np.testing.assert_allclose(statistics.target_scatter, np.diag(expected)[3:])
+
+
+def test_a_mean_far_above_the_spread_costs_no_digits():
+    generator = np.random.default_rng(0)
+    spread = generator.integers(-3, 4, size=(9000, 1)).astype(float)
+
+    statistics = gather([(spread + 1e8, spread)])
+
+    np.testing.assert_allclose(
+        statistics.source_scatter, statistics.cross_scatter, rtol=1e-7
+    )
+
+
+@given(sizes=st.lists(st.integers(1, 5000), min_size=1, max_size=4))
+@settings(deadline=None, max_examples=10)
+def test_how_the_pairs_are_cut_does_not_matter(sizes):
+    generator = np.random.default_rng(1)
+    old = generator.normal(size=(9001, 3)).astype(np.float32)
+    new = generator.normal(size=(9001, 4)).astype(np.float32) + old[:, :1]
+    sizes = [max(size, 40) for size in sizes]
+    whole, cut_up = gather([(old, new)]), gather(cut(old, new, sizes))
+
+    for name, value in vars(whole).items():
+        if name == "sample":
+            np.testing.assert_array_equal(value[0], cut_up.sample[0])
+            np.testing.assert_array_equal(value[1], cut_up.sample[1])
+        else:
+            np.testing.assert_allclose(getattr(cut_up, name), value, rtol=1e-13)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_a_fit_in_blocks_is_the_fit_at_once(make_pairs, method):
+    old, new = make_pairs(pairs=300)
+    for whole, in_blocks in (
+        (method.fit(old, new, **SIDES), method.fit_blocks),
+        (method.fit_backward(old, new, **SIDES), method.fit_backward_blocks),
+    ):
+        streamed = in_blocks(cut(old, new, [7, 1, 50]), **SIDES)
+
+        assert type(streamed) is type(whole)
+        assert streamed.pairs == 300
+        np.testing.assert_allclose(
+            streamed.affine_map.matrix, whole.affine_map.matrix, rtol=1e-10
+        )
+
+
+def test_the_sample_is_even_over_the_stream():
+    rows = np.arange(40_000.0)[:, None]
+
+    kept = gather([(rows, rows)]).sample[0][:, 0]
+
+    assert len(np.unique(kept)) == 4096
+    # Of a uniform sample: standard error of the mean 0.0045 of the range.
+    assert kept.mean() / 40_000 == pytest.approx(0.5, abs=0.02)
+
+
+def test_memory_does_not_grow_with_the_pairs():
+    def peak(blocks):
+        rows = np.random.default_rng(0).normal(size=(4096, 8))
+        tracemalloc.start()
+        gather((rows, rows) for _ in range(blocks))
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    assert peak(40) < 1.1 * peak(4)
+
+
+def test_no_pair_is_refused():
+    with pytest.raises(ValueError, match="at least one pair"):
+        gather([])
+
+
+def test_a_block_of_another_size_is_refused():
+    blocks = [(np.eye(3), np.eye(3)), (np.eye(2), np.eye(3)[:2])]
+
+    with pytest.raises(ValueError, match=r"`source` should have shape \(n, 3\)"):
+        gather(blocks)
+
+
+def test_a_bad_row_is_named_by_its_number_in_the_stream():
+    bad = np.eye(3)
+    bad[1, 2] = np.nan
+
+    with pytest.raises(ValueError, match=r"`new` .* infinity in row 4"):
+        Ridge().fit_blocks([(np.eye(3), np.eye(3)), (np.eye(3), bad)], **SIDES)
+
+
+def test_a_stream_without_variance_is_refused():
+    same = np.full((10, 3), 0.1)
+
+    with pytest.raises(ValueError, match="`new` should vary"):
+        Ridge().fit_blocks([(np.eye(10, 3), same)], **SIDES)
