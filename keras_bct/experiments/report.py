@@ -27,6 +27,8 @@ class Report:
         titles: The rows in their order, those without numbers included.
         seeds: How many seeds were asked for.
         provenance: Digests and versions, printed at the end and kept in the JSON.
+        trainings: By seed and row title the digests of the row's trainings, kept in
+            the JSON.
     """
 
     table: Table
@@ -35,6 +37,9 @@ class Report:
     titles: tuple[str, ...]
     seeds: int
     provenance: Mapping[str, Any]
+    trainings: Mapping[int, Mapping[str, Mapping[str, str]]] = dataclasses.field(
+        default_factory=dict
+    )
 
     def of(self, title: str, metric: str) -> dict[int, Measured]:
         """A row's numbers by seed; empty where none are in."""
@@ -54,6 +59,7 @@ def to_json(report: Report) -> str:
         "confidence": CONFIDENCE,
         "seeds_asked_for": report.seeds,
         "provenance": report.provenance,
+        "trainings": {str(seed): rows for seed, rows in report.trainings.items()},
         "seeds": {
             str(seed): {
                 title: {

@@ -54,6 +54,9 @@ def run_tables(
     numbers: dict[str, dict[int, dict[str, dict[str, Measured]]]] = {
         table.name: {} for table in tables
     }
+    digests: dict[str, dict[int, dict[str, dict[str, str]]]] = {
+        table.name: {} for table in tables
+    }
     reports: dict[str, Report] = {}
     measuring = {
         name: RowMeasuring(versions, sides(name, versions.data), say)
@@ -65,6 +68,9 @@ def run_tables(
             ready = [row for row in rows if train_missing or _is_ready(row, versions)]
             measure = measuring[table.protocol]
             numbers[table.name][seed] = {row.title: measure(row) for row in ready}
+            digests[table.name][seed] = {
+                row.title: _digests(row, versions) for row in ready
+            }
             reports[table.name] = Report(
                 table=table,
                 metrics=measure.test.protocol.metrics,
@@ -72,6 +78,7 @@ def run_tables(
                 titles=tuple(row.title for row in rows),
                 seeds=seeds,
                 provenance=_provenance(versions, measure.test, size),
+                trainings=digests[table.name],
             )
             write(reports[table.name], results)
         for measure in measuring.values():
@@ -125,6 +132,15 @@ def _announce(
 
 def _is_ready(row: Row, versions: TrainedVersions) -> bool:
     return all(versions.is_trained(training) for training in row.trainings())
+
+
+def _digests(row: Row, versions: TrainedVersions) -> dict[str, str]:
+    named = {"new": row.new, "old": row.old, "paragon": row.paragon}
+    return {
+        name: training.digest(versions.data_digests)
+        for name, training in named.items()
+        if training is not None
+    }
 
 
 def _provenance(versions: TrainedVersions, test: Sides, size: Size) -> dict[str, Any]:
