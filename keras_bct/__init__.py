@@ -9,6 +9,7 @@ from types import ModuleType
 
 __all__ = [
     "adapters",
+    "backfill",
     "classifier",
     "data",
     "evaluation",

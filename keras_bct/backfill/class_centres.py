@@ -1,0 +1,145 @@
+"""The centres of classes, gathered in blocks, and how far items are from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
+from keras_bct.backfill.distance import Floats, rowwise_distance
+
+Labels = Sequence[str] | NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCentres:
+    """The mean raw embedding of each class.
+
+    Attributes:
+        class_names: Sorted.
+        centres: `(classes, d)` float64, row c belongs to `class_names[c]`.
+    """
+
+    class_names: tuple[str, ...]
+    centres: Floats
+
+    @classmethod
+    def gather(cls, blocks: Iterable[tuple[NDArray[Any], Labels]]) -> ClassCentres:
+        """See every embedding once; keep a sum for each class.
+
+        Args:
+            blocks: Gives `(b, d)` embeddings and b class names, any b.
+
+        Raises:
+            ValueError: No item, shapes that do not fit, or NaN or infinity.
+            TypeError: No floating type.
+
+        Example:
+            >>> found = ClassCentres.gather(
+            ...     [(np.array([[1.0], [4.0]]), ["a", "b"]), (np.array([[3.0]]), ["a"])]
+            ... )
+            >>> found.class_names, found.centres.tolist()
+            (('a', 'b'), [[2.0], [4.0]])
+        """
+        sums: dict[str, Floats] = {}
+        counts: dict[str, int] = {}
+        size: int | None = None
+        for embeddings, labels in blocks:
+            rows = embedding_rows("embeddings", embeddings, size)
+            names = label_array(labels, len(rows))
+            size = rows.shape[1]
+            for block in finite_blocks("embeddings", rows):
+                present, of_class = np.unique(names[block], return_inverse=True)
+                partial = np.zeros((len(present), size))
+                np.add.at(partial, of_class, rows[block].astype(np.float64))
+                amounts = np.bincount(of_class).tolist()
+                for name, amount, total in zip(
+                    present.tolist(), amounts, partial, strict=True
+                ):
+                    sums[name] = sums.get(name, 0.0) + total
+                    counts[name] = counts.get(name, 0) + amount
+        if not sums:
+            raise ValueError("`blocks` should give at least one item. Received none.")
+        class_names = tuple(sorted(sums))
+        return cls(
+            class_names, np.stack([sums[name] / counts[name] for name in class_names])
+        )
+
+    def rows_of(self, labels: Labels, items: int) -> NDArray[np.int64]:
+        """The row of each item's class.
+
+        Args:
+            labels: A class name for each item.
+            items: How many items there are.
+
+        Raises:
+            ValueError: Another number of labels, or a class without a centre.
+        """
+        names = label_array(labels, items)
+        known = np.array(self.class_names)
+        rows = np.searchsorted(known, names).clip(0, len(known) - 1)
+        unknown = known[rows] != names
+        if unknown.any():
+            raise ValueError(
+                "`labels` should name classes that have a centre. Received: "
+                f"{str(names[unknown][0])!r} and {int(unknown.sum()) - 1} more; gather "
+                "centres over the whole gallery first."
+            )
+        return np.asarray(rows, dtype=np.int64)
+
+
+def distance_to_class_mean(
+    embeddings: NDArray[Any],
+    labels: Labels,
+    centres: ClassCentres,
+    *,
+    distance: str = "l2",
+) -> Floats:
+    """How far each item is from the mean of its class: the farthest are worst.
+
+    Args:
+        embeddings: `(n, d)`, a block or all, in the space of the centres.
+        labels: n class names.
+        centres: Of all classes, over the whole gallery.
+        distance: `l2` or `cosine`.
+
+    Returns:
+        `(n,)` float64.
+
+    Raises:
+        ValueError: A class without a centre, shapes that do not fit, NaN or infinity,
+            or an unknown distance.
+        TypeError: No floating type.
+
+    Example:
+        >>> rows, labels = np.array([[1.0], [4.0], [3.0]]), ["a", "b", "a"]
+        >>> centres = ClassCentres.gather([(rows, labels)])
+        >>> distance_to_class_mean(rows, labels, centres).tolist()
+        [1.0, 0.0, 1.0]
+
+    References:
+        The order of the lambda-orthogonality paper, NeurIPS 2025.
+    """
+    rows = centres.rows_of(labels, len(embeddings))
+    return rowwise_distance(
+        "embeddings", embeddings, "centres", centres.centres, distance, rows
+    )
+
+
+def label_array(labels: Labels, items: int) -> NDArray[np.str_]:
+    """Check that there is one class name for every item.
+
+    Raises:
+        ValueError: Another number of labels.
+    """
+    names = np.asarray(labels).astype(np.str_)
+    if names.shape != (items,):
+        raise ValueError(
+            f"`labels` should name the class of each of {items} items. "
+            f"Received: shape {names.shape}."
+        )
+    return names

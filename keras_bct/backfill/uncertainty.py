@@ -1,0 +1,92 @@
+"""RACT's uncertainties: how unsure the class of an item is among the class centres."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
+from keras_bct.backfill.distance import Floats, unit_rows
+
+UNCERTAINTIES = ("least_confidence", "margin", "entropy")
+"""The three of the paper; each is higher for items that are less sure."""
+
+
+def uncertainty(
+    embeddings: NDArray[Any],
+    centres: NDArray[Any],
+    kind: str = "entropy",
+    *,
+    temperature: float = 0.05,
+) -> Floats:
+    """Give the uncertainty of items; labels are not needed.
+
+    With p the softmax of the cosines to all centres over the temperature, p1 and p2
+    its two highest: `least_confidence = 1 - p1`, `margin = 1 - (p1 - p2)`,
+    `entropy = - sum p log p`, in nats.
+
+    Args:
+        embeddings: `(n, d)`, a block or all.
+        centres: `(classes, d)`, at least two: class means or classifier weights in the
+            same space.
+        kind: One of `UNCERTAINTIES`.
+        temperature: What cosines are divided by, above zero.
+
+    Returns:
+        `(n,)` float64.
+
+    Raises:
+        ValueError: Shapes that do not fit, one class alone, NaN or infinity, a zero
+            row, an unknown kind, or a temperature that is not above zero.
+        TypeError: No floating type.
+
+    Example:
+        >>> rows = np.array([[1.0, 0.0], [1.0, 1.0]])
+        >>> uncertainty(rows, np.eye(2), "margin", temperature=1.0).round(4).tolist()
+        [0.5379, 1.0]
+
+    References:
+        Zhang et al., Hot-Refresh Model Upgrades with Regression-Alleviating
+        Compatible Training in Image Retrieval (RACT), ICLR 2022. The temperature's
+        default is ours.
+    """
+    if kind not in UNCERTAINTIES:
+        raise ValueError(
+            f"`kind` should be one of {', '.join(UNCERTAINTIES)}. Received: {kind!r}."
+        )
+    if not 0 < temperature < np.inf:
+        raise ValueError(
+            f"`temperature` should be a number above zero. Received: {temperature}."
+        )
+    rows = embedding_rows("embeddings", embeddings)
+    centres = embedding_rows("centres", centres, rows.shape[1])
+    if len(centres) < 2:
+        raise ValueError(
+            "`centres` should have at least two rows: of one class nothing is unsure. "
+            f"Received: {len(centres)}."
+        )
+    list(finite_blocks("centres", centres))
+    directions = unit_rows("centres", centres.astype(np.float64))
+    result = np.empty(len(rows))
+    for block in finite_blocks("embeddings", rows):
+        unit = unit_rows("embeddings", rows[block].astype(np.float64), block.start)
+        result[block] = _of_logits(unit @ directions.T / temperature, kind)
+    return result
+
+
+def _of_logits(logits: Floats, kind: str) -> Floats:
+    logits = logits - logits.max(axis=1, keepdims=True)
+    weights = np.exp(logits)
+    total = weights.sum(axis=1)
+    if kind == "entropy":
+        # log(total) - E[logit]: no logarithm of a probability that became zero.
+        return np.asarray(np.log(total) - (weights * logits).sum(axis=1) / total)
+    first_two = np.partition(weights, -2, axis=1)[:, -2:]
+    # The highest weight is exactly 1; what is left is summed, not subtracted, so that
+    # sure items keep an order among themselves.
+    rest = np.partition(weights, -1, axis=1)[:, :-1].sum(axis=1)
+    if kind == "least_confidence":
+        return np.asarray(rest / total)
+    return np.asarray((rest + first_two[:, 0]) / total)

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from keras_bct.backfill import kendall_tau
+
+
+def test_counts_pairs_in_the_same_order():
+    # Of the six pairs one is turned: (5 - 1) / 6.
+    found = kendall_tau(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 4.0, 3.0]))
+
+    assert found == pytest.approx(4 / 6)
+
+
+def test_ties_shrink_the_divisor():
+    # Two pairs in order, one tied on the left: 2 / sqrt((3 - 1) * 3).
+    found = kendall_tau(np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]))
+
+    assert found == pytest.approx(2 / 6**0.5)
+
+
+def test_only_the_order_matters():
+    values = np.random.default_rng(0).normal(size=100)
+
+    assert kendall_tau(values, np.exp(values)) == pytest.approx(1)
+    assert kendall_tau(values, -values) == pytest.approx(-1)
+
+
+@pytest.mark.parametrize(
+    ("priorities", "oracle", "message"),
+    [
+        (np.ones(3), np.arange(3.0), "`priorities` should tell items apart"),
+        (np.arange(3.0), np.ones(3), "`oracle` should tell items apart"),
+        (np.arange(3.0), np.arange(2.0), r"shapes \(3,\) and \(2,\)"),
+        (np.arange(1.0), np.arange(1.0), "two or more items"),
+        (np.array([1.0, np.nan]), np.arange(2.0), "`priorities` should be numbers"),
+    ],
+)
+def test_what_has_no_agreement_is_refused(priorities, oracle, message):
+    with pytest.raises(ValueError, match=message):
+        kendall_tau(priorities, oracle)
