@@ -2,14 +2,22 @@
 
 from tfx.types.artifact import Artifact, Property, PropertyType
 
-EVIDENCE_FILE = "evidence.json"
+
+def evidence_file(number: int) -> str:
+    """Name of the file of the evidence against the first, second, ... older version.
+
+    >>> evidence_file(1), evidence_file(2)
+    ('evidence.json', 'evidence-2.json')
+    """
+    return "evidence.json" if number == 1 else f"evidence-{number}.json"
 
 
 class CompatibilityEvidence(Artifact):
-    """Evidence for one (new version, predecessor, protocol), in `EVIDENCE_FILE`.
+    """Evidence for a new version and a protocol, a file for each older version.
 
-    `answer` is the gate's: `yes`, `no`, `undecided`, or `bootstrap` where there was
-    no predecessor to be compatible with and so no evidence.
+    That of the predecessor is `evidence.json`; its digests are the properties.
+    `answer` is the gate's over all of them: `yes`, `no`, `undecided`, or `bootstrap`
+    where there was nothing to be compatible with and so no evidence.
     """
 
     TYPE_NAME = "CompatibilityEvidence"

@@ -18,7 +18,7 @@ import absl.logging
 from tfx import v1 as tfx
 from tfx.dsl.compiler.compiler import Compiler
 from tfx.orchestration import metadata
-from tfx.types.standard_artifacts import ModelBlessing, PushedModel
+from tfx.types.standard_artifacts import PushedModel
 
 from keras_bct.configuration import read_yaml
 from tfx_pipeline.pipeline import UNCACHED, PipelineConfiguration, create_pipeline
@@ -96,11 +96,10 @@ def run(configuration: PipelineConfiguration) -> Outcome:
 
     with metadata.Metadata(pipeline.metadata_connection_config) as mlmd:
         pushed = _latest(mlmd, PushedModel.TYPE_NAME)
-        blessing = _latest(mlmd, ModelBlessing.TYPE_NAME)
     return Outcome(
         version=pushed["pushed_version"].string_value,
         promoted=bool(pushed["pushed"].int_value),
-        reasons=tuple(blessing["reasons"].string_value.splitlines()),
+        reasons=tuple(pushed["reasons"].string_value.splitlines()),
     )
 
 

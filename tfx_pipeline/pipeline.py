@@ -127,9 +127,9 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
     evaluator = CompatibilityEvaluator(
         model=trainer.outputs["model"],
         predecessor=resolver.outputs["model"],
-        registry_root=configuration.registry_root,
         protocol=configuration.protocol,
         paragon=configuration.paragon,
+        **registry_model,
     )
     pusher = RegistryPusher(
         model=trainer.outputs["model"],

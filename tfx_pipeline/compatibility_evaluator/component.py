@@ -16,8 +16,8 @@ from tfx.dsl.component.experimental.annotations import (
 from tfx.types.standard_artifacts import Model, ModelBlessing
 from tfx.utils import path_utils
 
-from registry import Evidence, Registry, measure_evidence
-from tfx_pipeline.artifacts import EVIDENCE_FILE, CompatibilityEvidence
+from registry import Evidence, Registry, Version, measure_evidence
+from tfx_pipeline.artifacts import CompatibilityEvidence, evidence_file
 
 
 @tfx.dsl.components.component
@@ -25,6 +25,8 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
     model: InputArtifact[Model],
     predecessor: InputArtifact[Model],
     registry_root: Parameter[str],
+    model_name: Parameter[str],
+    alias: Parameter[str],
     protocol: Parameter[str],
     blessing: OutputArtifact[ModelBlessing],
     evidence: OutputArtifact[CompatibilityEvidence],
@@ -32,29 +34,38 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
 ) -> None:
     """Blesses a model when the protocol's gate says that it is compatible.
 
-    Without a predecessor there is nothing to be compatible with: the model is blessed,
-    and the answer is `bootstrap`.
+    It has to be so with the predecessor, and with every version that made vectors of
+    the index that the alias serves: edges are not composed. Without any of these there
+    is nothing to be compatible with: the model is blessed, and the answer is
+    `bootstrap`.
 
     Args:
         model: The trained model.
         predecessor: The output of PredecessorResolver.
         registry_root: The registry's root.
+        model_name: The name of the model in the registry.
+        alias: The alias that the model is to be promoted to.
         protocol: Path of the protocol file.
         blessing: TFX's standard blessing, an empty file and the property `blessed`.
-        evidence: The gate's answer and, with a predecessor, the numbers.
+        evidence: The gate's answer, and the numbers for each of these versions.
         paragon: The version at the top of the gain; empty for no gain.
     """
-    if predecessor.get_string_custom_property("version"):
-        measured = _measure(model, predecessor, registry_root, protocol, paragon)
-        os.makedirs(evidence.uri, exist_ok=True)
-        pathlib.Path(evidence.uri, EVIDENCE_FILE).write_text(
+    registry = Registry(registry_root)
+    os.makedirs(evidence.uri, exist_ok=True)
+    answer, reasons = "bootstrap", []
+    older = _older(registry, model_name, alias, predecessor)
+    for number, version in enumerate(older, start=1):
+        measured = _measure(registry, model, version, protocol, paragon)
+        pathlib.Path(evidence.uri, evidence_file(number)).write_text(
             json.dumps(dataclasses.asdict(measured))
         )
-        evidence.protocol_digest = measured.protocol_digest
-        evidence.data_digest = measured.data_digest
-        answer, reasons = measured.answer, measured.reasons
-    else:
-        answer, reasons = "bootstrap", ("There is no predecessor.",)
+        if number == 1:
+            evidence.protocol_digest = measured.protocol_digest
+            evidence.data_digest = measured.data_digest
+        if answer in ("bootstrap", "yes") or measured.answer == "no":
+            answer = measured.answer
+        reasons += [f"against {version}: {reason}" for reason in measured.reasons]
+    reasons = reasons or ["There is no predecessor."]
     print(f"gate: {answer}", *reasons, sep="\n  ", flush=True)
     evidence.answer = answer
 
@@ -69,21 +80,37 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
     blessing.set_string_custom_property("reasons", "\n".join(reasons))
 
 
+def _older(
+    registry: Registry, model_name: str, alias: str, predecessor: Model
+) -> list[Version]:
+    """The versions that the registry will ask about, the predecessor first."""
+    found = [a for a in registry.aliases(model_name) if a.name == alias]
+    name = predecessor.get_string_custom_property("version")
+    older = [registry.version(name)] if name else []
+    for standing in found:
+        older.append(standing.version)
+        for made_by in standing.index.fingerprints if standing.index else ():
+            version = registry.version_with(made_by)
+            if version is not None:
+                older.append(version)
+    first: dict[str, Version] = {}
+    for version in older:
+        first.setdefault(version.fingerprint, version)
+    return list(first.values())
+
+
 def _measure(
-    model: Model,
-    predecessor: Model,
-    registry_root: str,
-    protocol: str,
-    paragon: str,
+    registry: Registry, model: Model, older: Version, protocol: str, paragon: str
 ) -> Evidence:
-    registry = Registry(registry_root)
     with contextlib.ExitStack() as stack:
+
+        def directory(version: Version) -> pathlib.Path:
+            return stack.enter_context(registry.local_version(version))
+
         return measure_evidence(
             path_utils.serving_model_path(model.uri),
-            path_utils.serving_model_path(predecessor.uri),
+            directory(older),
             protocol,
-            stack.enter_context(registry.local_version(registry.version(paragon)))
-            if paragon
-            else None,
+            directory(registry.version(paragon)) if paragon else None,
             galleries=registry.galleries_folder,
         )

@@ -14,8 +14,8 @@ from tfx.types.standard_artifacts import Model, ModelBlessing, PushedModel
 from tfx.utils import path_utils
 
 from keras_bct.configuration import from_mapping
-from registry import Evidence, Registry
-from tfx_pipeline.artifacts import EVIDENCE_FILE, CompatibilityEvidence
+from registry import Evidence, GateRefusedError, Registry, VersionExistsError
+from tfx_pipeline.artifacts import CompatibilityEvidence
 
 
 @tfx.dsl.components.component
@@ -33,7 +33,9 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
     """Registers every model with its evidence; promotes only a blessed one.
 
     The promotion asks the registry's own gate again (`require_compatible`), so that a
-    blessing given before the alias or its index moved does not count.
+    blessing given before the alias or its index moved does not count. A model whose
+    files are registered already, by a run that was stopped or one with other terms,
+    keeps its number.
 
     Args:
         model: The trained model.
@@ -45,28 +47,36 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
         alias: The alias to move.
         protocol: Path of the protocol file, kept with a new alias.
         pushed_model: Names the version; the property `pushed` says whether the alias
-            was moved to it.
+            stands at it, `reasons` why not.
     """
     registry = Registry(registry_root)
-    version = registry.register(
-        model_name,
-        path_utils.serving_model_path(model.uri),
-        predecessor=predecessor.get_string_custom_property("version") or None,
+    try:
+        version = registry.register(
+            model_name,
+            path_utils.serving_model_path(model.uri),
+            predecessor=predecessor.get_string_custom_property("version") or None,
+        )
+    except VersionExistsError as error:
+        version = registry.version(error.version)
+    for path in sorted(pathlib.Path(evidence.uri).glob("evidence*.json")):
+        measured = json.loads(path.read_text())
+        registry.add_evidence(from_mapping(Evidence, measured, source=str(path)))
+    reasons = blessing.get_string_custom_property("reasons").splitlines()
+    pushed = model_utils.is_model_blessed(blessing)
+    if pushed:
+        try:
+            registry.promote(
+                str(version), alias, require_compatible=True, protocol=protocol
+            )
+        except GateRefusedError as refused:
+            pushed, reasons = False, list(refused.reasons)
+    print(
+        f"registered {version}, now {model_name}@{alias}"
+        if pushed
+        else f"registered {version}, not promoted",
+        flush=True,
     )
-    evidence_file = pathlib.Path(evidence.uri, EVIDENCE_FILE)
-    if evidence_file.exists():
-        measured = json.loads(evidence_file.read_text())
-        registry.add_evidence(
-            from_mapping(Evidence, measured, source=str(evidence_file))
-        )
-    blessed = model_utils.is_model_blessed(blessing)
-    if blessed:
-        registry.promote(
-            str(version), alias, require_compatible=True, protocol=protocol
-        )
-        print(f"registered {version}, now {model_name}@{alias}", flush=True)
-    else:
-        print(f"registered {version}, not blessed, not promoted", flush=True)
-    pushed_model.set_int_custom_property("pushed", int(blessed))
+    pushed_model.set_int_custom_property("pushed", int(pushed))
+    pushed_model.set_string_custom_property("reasons", "\n".join(reasons))
     pushed_model.set_string_custom_property("pushed_destination", version.location)
     pushed_model.set_string_custom_property("pushed_version", str(version))

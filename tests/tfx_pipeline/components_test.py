@@ -1,0 +1,144 @@
+"""The components that ask and change the registry, each called by itself."""
+
+import json
+import shutil
+
+import pytest
+from tfx.types.standard_artifacts import Model, ModelBlessing, PushedModel
+
+from registry import UsageError
+from tfx_pipeline.artifacts import CompatibilityEvidence
+from tfx_pipeline.compatibility_evaluator import CompatibilityEvaluator
+from tfx_pipeline.registry_pusher import RegistryPusher
+
+
+class Run:
+    """One run from the trained model on, with artifacts in a folder of its own."""
+
+    def __init__(self, registry, protocol, trained, predecessor, folder):
+        self.names = {
+            "registry_root": registry.root.url,
+            "model_name": "toy",
+            "alias": "production",
+            "protocol": str(protocol),
+        }
+        self.artifacts = {
+            "model": Model(),
+            "predecessor": Model(),
+            "blessing": ModelBlessing(),
+            "evidence": CompatibilityEvidence(),
+        }
+        for name, artifact in self.artifacts.items():
+            artifact.uri = str(folder / name)
+        shutil.copytree(trained, folder / "model" / "Format-Serving")
+        self.artifacts["predecessor"].set_string_custom_property("version", predecessor)
+
+    def evaluate(self):
+        CompatibilityEvaluator.test_call(**self.names, **self.artifacts, paragon="")
+        evidence = self.artifacts["evidence"]
+        return evidence.answer
+
+    def push(self):
+        pushed = PushedModel()
+        RegistryPusher.test_call(**self.names, **self.artifacts, pushed_model=pushed)
+        return {
+            name: pushed.get_custom_property(name)
+            for name in ("pushed", "pushed_version", "reasons")
+        }
+
+
+@pytest.fixture
+def start(registry, toy_protocol, tmp_path):
+    """Begins a run; the first version serves its own vectors."""
+    runs = []
+
+    def start(trained, predecessor=""):
+        folder = tmp_path / f"run-{len(runs)}"
+        runs.append(Run(registry, toy_protocol, trained, predecessor, folder))
+        return runs[-1]
+
+    return start
+
+
+@pytest.fixture
+def served(registry, start, toy_model, pictures):
+    first = start(toy_model("old"))
+    assert (first.evaluate(), first.push()["pushed"]) == ("bootstrap", 1)
+    registry.add_pictures("toys", pictures(2), registry.version("toy/1"))
+    registry.publish_index("toys", "toy", "production")
+    return registry
+
+
+def variant(model, folder):
+    """The same model with other files."""
+    shutil.copytree(model, folder)
+    (folder / "assets.extra" / "note.txt").write_text(folder.name)
+    return folder
+
+
+def test_a_third_version_is_measured_against_all_whose_vectors_are_served(
+    served,
+    start,
+    toy_model,
+    tmp_path,
+):
+    second = start(toy_model("new"), "toy/1")
+    assert second.evaluate() == "yes"
+    assert second.push()["pushed"] == 1
+    # Served are still the vectors of toy/1, and the predecessor is toy/2. The third is
+    # like the second, so against that one it is not better, and the answer says so.
+    third = start(variant(toy_model("new"), tmp_path / "third"), "toy/2")
+    assert third.evaluate() != "yes"
+    blessing = third.artifacts["blessing"]
+    reasons = blessing.get_string_custom_property("reasons")
+    assert "against toy/1: " in reasons
+    assert "against toy/2: " in reasons
+    assert third.push() == {"pushed": 0, "pushed_version": "toy/3", "reasons": reasons}
+    measured = {e.old_fingerprint for e in served.evidence_of(served.version("toy/3"))}
+    assert measured == {served.version(f"toy/{n}").fingerprint for n in (1, 2)}
+
+
+def test_a_run_that_was_stopped_before_it_promoted_can_be_repeated(
+    served,
+    start,
+    toy_model,
+):
+    served.register("toy", toy_model("new"), predecessor="toy/1")
+    again = start(toy_model("new"), "toy/1")
+    assert again.evaluate() == "yes"
+    assert again.push()["pushed_version"] == "toy/2"
+    assert served.resolve("toy@production").name == "toy/2"
+    # And one that was stopped after it.
+    repeated = again.push()
+    assert (repeated["pushed"], repeated["pushed_version"]) == (1, "toy/2")
+    assert len(served.versions()) == 2
+
+
+def test_an_alias_that_moved_after_the_blessing_refuses_and_says_why(
+    served,
+    start,
+    toy_model,
+):
+    run = start(toy_model("new"), "toy/1")
+    assert run.evaluate() == "yes"
+    served.register("toy", toy_model("independent"))
+    served.promote("toy/2", "production", force=True, reason="meanwhile")
+    pushed = run.push()
+    assert (pushed["pushed"], pushed["pushed_version"]) == (0, "toy/3")
+    assert "toy/3 against toy/2: there is no evidence" in pushed["reasons"]
+    assert served.resolve("toy@production").name == "toy/2"
+
+
+def test_evidence_edited_on_the_way_is_refused(
+    served,
+    start,
+    toy_model,
+    tmp_path,
+):
+    run = start(toy_model("independent"), "toy/1")
+    assert run.evaluate() == "no"
+    path = tmp_path / "run-1" / "evidence" / "evidence.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "answer": "yes"}))
+    with pytest.raises(UsageError, match="`answer` should follow from `comparison`"):
+        run.push()
+    assert served.edges() == []
