@@ -153,6 +153,7 @@ def build_index(
 
     Raises:
         UsageError: There are no rows.
+        RegistryError: It cannot be written, for one because the disk is full.
     """
     if not len(rows):
         raise UsageError(f"The gallery {gallery!r} has no rows to index. Add some.")
@@ -163,6 +164,7 @@ def build_index(
     searcher, method, leaves, recall = _build(vectors, distance, trial, target_recall)
     (folder / "scann").mkdir(parents=True)
     searcher.serialize(str(folder / "scann"))
+    _refuse_cut_short(folder / "scann")
     _make_relative(folder / "scann" / "scann_assets.pbtxt")
     with pa.OSFile(str(folder / _ROWS), "wb") as sink:
         table = rows.table.drop(["embedding"]).combine_chunks().unify_dictionaries()
@@ -291,6 +293,18 @@ class _Trial:
             others = [row for row in rows if row != own][:k]
             hits += len(set(others) & set(true.tolist()))
         return hits / self.true.size
+
+
+def _refuse_cut_short(folder: Path) -> None:
+    """ScaNN does not say when the disk is full; the heads of its arrays do."""
+    for path in folder.glob("*.npy"):
+        try:
+            np.load(path, mmap_mode="r")
+        except (OSError, ValueError) as error:
+            raise RegistryError(
+                f"{path.name} of the index was written in part only; is the disk full? "
+                "Nothing was published; make room and build it again."
+            ) from error
 
 
 def _make_relative(assets: Path) -> None:

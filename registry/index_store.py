@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,11 +70,7 @@ class IndexStore(GalleryStore):
                 f"`first_components` should be 1 to {current.embedding_size}. "
                 f"Received: {size}."
             )
-        self.root.path(INDICES, model).mkdir(parents=True, exist_ok=True)
-        building = Path(
-            tempfile.mkdtemp(prefix=".building-", dir=self.root.path(INDICES, model))
-        )
-        try:
+        with _building(self.root.path(INDICES, model)) as building:
             manifest = build_index(
                 building / "index",
                 current.read(),
@@ -84,8 +82,6 @@ class IndexStore(GalleryStore):
                 queries=queries,
             )
             return self._add_index(model, building / "index", manifest)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
 
     def _add_index(
         self, model: str, built: Path, manifest: IndexManifest
@@ -237,3 +233,27 @@ class IndexStore(GalleryStore):
                 [str(n) for n in range(len(pictures))] if ids is None else ids,
                 k,
             )
+
+
+@contextlib.contextmanager
+def _building(folder: Path) -> Iterator[Path]:
+    """A passing folder below `folder`; those of processes that died are removed.
+
+    All that build share one lock, which the kernel takes from a process that dies: who
+    gets it alone knows that nobody builds.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for left in folder.glob(".building-*"):
+                shutil.rmtree(left, ignore_errors=True)
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
+        try:
+            yield building
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+    finally:
+        os.close(handle)

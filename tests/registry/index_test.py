@@ -1,10 +1,13 @@
 import json
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from registry.errors import IntegrityError, UsageError
+from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.gallery import Gallery
 from registry.index import Searcher, build_index, verify_index
 
@@ -226,3 +229,59 @@ def test_another_manifest_than_the_registry_knows_is_found(tmp_path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "distance": "l2"}))
     assert verify_index(folder) == []
     assert verify_index(folder, "0" * 64) == ["manifest.json: content changed"]
+
+
+def test_an_array_that_was_written_in_part_is_no_index(tmp_path, monkeypatch):
+    """As ScaNN leaves it on a full disk, without a word."""
+    from registry import index
+
+    check = index._refuse_cut_short
+
+    def cut(folder):
+        path = folder / "dataset.npy"
+        path.write_bytes(path.read_bytes()[:-100])
+        check(folder)
+
+    monkeypatch.setattr(index, "_refuse_cut_short", cut)
+    with pytest.raises(RegistryError, match=r"dataset\.npy.*is the disk full"):
+        index_of(tmp_path, clustered(30))
+
+
+class TestBuilding:
+    @pytest.fixture
+    def filled(self, registry, make_model, fill_gallery):
+        registry.register("glyphs", make_model("a"))
+        fill_gallery("kanji", "glyphs/1")
+        return registry
+
+    def left(self, registry):
+        return sorted(p.name for p in registry.root.path("indices", "glyphs").iterdir())
+
+    def test_what_a_killed_build_left_is_cleared_by_the_next(self, filled, environment):
+        script = (
+            "import os, signal, sys\n"
+            "from registry import Registry, index\n"
+            "index._refuse_cut_short = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "Registry(sys.argv[1]).build_index('kanji', 'glyphs')\n"
+        )
+        argv = [sys.executable, "-c", script, filled.root.url]
+        assert subprocess.run(argv, env=environment).returncode == -signal.SIGKILL
+        assert any(name.startswith(".building-") for name in self.left(filled))
+        assert filled.indices() == []
+        assert filled.build_index("kanji", "glyphs").name == "glyphs#1"
+        assert self.left(filled) == [".lock", "1"]
+
+    def test_two_at_once_do_not_clear_each_other_away(self, filled, monkeypatch):
+        from registry import index
+
+        check = index._refuse_cut_short
+
+        def meanwhile(folder):
+            monkeypatch.setattr(index, "_refuse_cut_short", check)
+            filled.build_index("kanji", "glyphs")
+            check(folder)
+
+        monkeypatch.setattr(index, "_refuse_cut_short", meanwhile)
+        assert filled.build_index("kanji", "glyphs").name == "glyphs#2"
+        assert self.left(filled) == [".lock", "1", "2"]
+        assert all(bad == [] for bad in filled.verify().values())
