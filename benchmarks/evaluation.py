@@ -1,6 +1,7 @@
 """How fast evaluation is, as ratios within one run.
 
     python -m benchmarks.evaluation [--json FILE] [--quick] [--only WORD] [--clock cpu]
+    python -m benchmarks.evaluation --growth
 
 Every figure compares two sides in turn and takes the best of each, so that a busy
 machine disturbs both alike. The bare side is the matrix product alone, in blocks, with
@@ -67,11 +68,19 @@ class Figure:
         return self.ratio <= self.limit if self.at_most else self.ratio >= self.limit
 
 
-def people(prefix: str, count: int, noise: float, seed: int) -> EmbeddingSet:
-    """Noisy points around 1,000 centres: about half of the neighbours are right."""
-    centres = np.random.default_rng(0).normal(size=(CLASSES, COMPONENTS))
-    who = np.arange(count) % CLASSES
-    rows = np.random.default_rng(seed).normal(size=(count, COMPONENTS))
+def people(
+    prefix: str,
+    count: int,
+    noise: float,
+    seed: int,
+    *,
+    classes: int = CLASSES,
+    components: int = COMPONENTS,
+) -> EmbeddingSet:
+    """Noisy points around centres: with noise 1.6 half of the neighbours are right."""
+    centres = np.random.default_rng(0).normal(size=(classes, components))
+    who = np.arange(count) % classes
+    rows = np.random.default_rng(seed).normal(size=(count, components))
     rows = (centres[who] + noise * rows).astype(np.float32)
     ids = np.char.add(prefix, np.arange(count).astype(np.str_))
     return EmbeddingSet(ids, who.astype(np.str_), None, rows)
@@ -308,6 +317,32 @@ def curve(run: Runner, size: int) -> list[Figure]:
     ]
 
 
+def print_growth(run: Runner) -> None:
+    """Prints how the time of mAP and CMC grows when one size does."""
+    base = {"queries": 10_000, "gallery": 10_000, "components": 128, "relevant": 10}
+    cases: list[tuple[str, int]] = [
+        *(("queries", 10_000 * k) for k in (2, 4)),
+        *(("gallery", 10_000 * k) for k in (2, 4)),
+        *(("components", 128 * k) for k in (2, 4, 8)),
+        *(("relevant", 10 * k) for k in (4, 16, 64)),
+    ]
+
+    def time_of(queries: int, gallery: int, components: int, relevant: int) -> float:
+        options = {"classes": gallery // relevant, "components": components}
+        sides = (
+            people("q", queries, 1.6, 1, **options),
+            people("g", gallery, 1.6, 2, **options),
+        )
+        asked = protocol(*RETRIEVAL)
+        return run.best(lambda: measure(asked, *sides, execution=_QUIET))[0]
+
+    one = time_of(**base)
+    print("| what grows | from | to | time grows by |\n|---|---|---|---|")
+    for name, value in cases:
+        growth = time_of(**base | {name: value}) / one
+        print(f"| {name} | {base[name]:,} | {value:,} | {growth:.1f} |", flush=True)
+
+
 PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
     "retrieval": (retrieval, 50_000, 10_000),
     "memory": (memory, 50_000, 10_000),
@@ -328,6 +363,7 @@ def main() -> int:
     parser.add_argument("--only", choices=PARTS, action="append", help="this part")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--growth", action="store_true", help="how the cost grows")
     arguments = parser.parse_args()
     clock = time.perf_counter if arguments.clock == "wall" else time.process_time
     if "OPENBLAS_CORETYPE" in os.environ:
@@ -335,6 +371,9 @@ def main() -> int:
     # Compile first: that happens once a machine.
     small = people("q", 600, 1.6, 1), people("g", 600, 1.6, 2)
     measure(protocol(*RETRIEVAL, *ACCEPTANCE), *small, execution=_QUIET)
+    if arguments.growth:
+        print_growth(Runner(clock, arguments.repeats))
+        return 0
     figures = []
     for name in arguments.only or PARTS:
         work, size, quick_size = PARTS[name]

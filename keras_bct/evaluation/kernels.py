@@ -82,6 +82,41 @@ def mask(scores: Array, offsets: Array, columns: Array, first_column: int) -> No
 
 
 @_compiled
+def distinct_scores(
+    rows: Array,
+    scores: Array,
+    offsets: Array,
+    distinct: Array,
+    counts: Array,
+) -> None:
+    """Sorts the scores of each row and counts equal ones.
+
+    Args:
+        rows: (k,) int64, ascending.
+        scores: (k,) float64; sorted within each row.
+        offsets: (rows + 1,) int64, written: into the distinct scores.
+        distinct: (k,) float64, written: ascending within each row.
+        counts: (k,) int64, written: how often each occurs.
+    """
+    place, found = 0, 0
+    for row in range(len(offsets) - 1):
+        offsets[row] = found
+        end = place
+        while end < len(rows) and rows[end] == row:
+            end += 1
+        scores[place:end].sort()
+        for i in range(place, end):
+            if i > place and scores[i] == scores[i - 1]:
+                counts[found - 1] += 1
+            else:
+                distinct[found] = scores[i]
+                counts[found] = 1
+                found += 1
+        place = end
+    offsets[-1] = found
+
+
+@_compiled
 def bucket_of(
     score: np.float32, base: np.float32, scale: np.float32, top: np.float32
 ) -> int:

@@ -71,15 +71,15 @@ class RankingPass:
 
         members = block.members
         rows = len(members.offsets) - 1
-        row, score = members.rows[members.kept], block.scores[members.kept]
-        order = np.lexsort((score, row))
-        row, score = row[order], score[order]
-        new = np.ones(len(row), bool)
-        new[1:] = (row[1:] != row[:-1]) | (score[1:] != score[:-1])
-        first = np.flatnonzero(new)
-        relevant = np.diff(np.append(first, len(row)))
-        row, exact = row[first], score[first]
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
+        score = block.scores[members.kept]
+        offsets = np.empty(rows + 1, np.int64)
+        exact = np.empty(len(score))
+        relevant = np.empty(len(score), np.int64)
+        kernels.distinct_scores(
+            members.rows[members.kept], score, offsets, exact, relevant
+        )
+        exact, relevant = exact[: offsets[-1]], relevant[: offsets[-1]]
+        row = np.repeat(np.arange(rows), np.diff(offsets))
         tolerance = self._scoring.tolerance[block.rows]
         thresholds = self._scoring.to_product(exact, row + block.rows.start)
         grid = self._grid(rows)
