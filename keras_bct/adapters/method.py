@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,12 @@ class Method(abc.ABC):
     `pair_statistics.gather` states.
 
     A method overrides `solve` and `fewest_pairs`.
+
+    Attributes:
+        sample_pairs: How many pairs `solve` needs to see as they are, at most.
     """
+
+    sample_pairs: ClassVar[int] = 0
 
     @property
     def name(self) -> str:
@@ -105,7 +110,9 @@ class Method(abc.ABC):
             TypeError: No floating type.
         """
         check_fingerprints(old_fingerprint, new_fingerprint)
-        statistics = gather(blocks, names=("old", "new"))
+        statistics = gather(
+            blocks, names=("old", "new"), sample_pairs=self.sample_pairs
+        )
         affine_map, settings = self._solved(statistics)
         return OldToNew(
             affine_map=affine_map,
@@ -162,7 +169,11 @@ class Method(abc.ABC):
             TypeError: No floating type.
         """
         check_fingerprints(old_fingerprint, new_fingerprint)
-        statistics = gather(((new, old) for old, new in blocks), names=("new", "old"))
+        statistics = gather(
+            ((new, old) for old, new in blocks),
+            names=("new", "old"),
+            sample_pairs=self.sample_pairs,
+        )
         affine_map, settings = self._solved(statistics)
         return NewToOld(
             affine_map=affine_map,

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.embedding_rows import (
-    BLOCK_ROWS,
-    embedding_rows,
-    refuse_not_finite,
-)
+from keras_bct.adapters.embedding_rows import embedding_rows, refuse_not_finite
 
 Floats = NDArray[np.float64]
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
 SAMPLE_PAIRS = 4096
 """Pairs that are kept, drawn evenly, for what moments do not tell."""
+
+# 128 float64 components of so many rows are 1 MiB: they stay in the cache of a core.
+_BLOCK_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +35,8 @@ class PairStatistics:
         source_scatter: `(s, s)`.
         cross_scatter: `(s, t)`.
         target_scatter: `(t,)`, its diagonal.
-        sample: `(m, s)` and `(m, t)`: all pairs where n is at most `SAMPLE_PAIRS`,
-            else as many, each pair equally likely.
+        sample: `(m, s)` and `(m, t)`: all pairs where n is at most the number that
+            was asked for, else as many, each pair equally likely.
     """
 
     pairs: int
@@ -53,16 +52,19 @@ def gather(
     blocks: Iterable[Pair],
     *,
     names: tuple[str, str] = ("source", "target"),
+    sample_pairs: int = SAMPLE_PAIRS,
     seed: int = 0,
 ) -> PairStatistics:
     """See every pair once and keep its statistics, in bounded memory.
 
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
-    Memory is about `8 (s s + 2 s t + 3 (4096 + 4096) (s + t))` bytes, whatever n is.
+    Memory is about `16 (s s + s t + (1024 + 2 sample_pairs) (s + t))` bytes, whatever
+    n is.
 
     Args:
         blocks: Pairs of `(b, s)` and `(b, t)` rows of a floating type.
         names: What the caller calls both sides, for messages.
+        sample_pairs: How many pairs to keep as a sample; 0: none.
         seed: Of the sample.
 
     Raises:
@@ -85,10 +87,12 @@ def gather(
     generator = np.random.default_rng(seed)
     chosen: _Sample | None = None
     total: PairStatistics | None = None
+    seen = 0
     for source, target in _regrouped(blocks, names):
-        chosen = chosen or _Sample(source.shape[1], target.shape[1])
+        chosen = chosen or _Sample(sample_pairs, source.shape[1], target.shape[1])
         chosen.offer(generator.random(len(source)), source, target)
-        part = _of_block(source, target)
+        part = _of_block(source, target, names, seen)
+        seen += part.pairs
         total = part if total is None else _sum(total, part)
     if total is None or chosen is None:
         raise ValueError("`blocks` should give at least one pair. Received none.")
@@ -102,39 +106,56 @@ def gather(
                 f"`{name}` should vary. Received: {total.pairs} rows that are all the "
                 "same; did the model collapse, or is one row repeated?"
             )
-    return PairStatistics(**{**vars(total), "sample": chosen.sides})
+    return PairStatistics(**{**vars(total), "sample": chosen.sides()})
 
 
 class _Sample:
     """The pairs with the lowest of random keys: an even sample of a stream."""
 
-    def __init__(self, source_size: int, target_size: int) -> None:
-        self._keys = np.empty(0)
-        self.sides = (np.empty((0, source_size)), np.empty((0, target_size)))
+    def __init__(self, size: int, source_size: int, target_size: int) -> None:
+        self._size = size
+        self._limit = np.inf if size else 0.0
+        # Room for as many again, so that only one block in many has to make room.
+        room = 2 * size + _BLOCK_ROWS if size else 0
+        self._keys = np.empty(room)
+        self._sides = (np.empty((room, source_size)), np.empty((room, target_size)))
+        self._filled = 0
 
     def offer(self, keys: Floats, source: Floats, target: Floats) -> None:
-        full = len(self._keys) == SAMPLE_PAIRS
-        low = keys < (self._keys.max() if full else np.inf)
-        if not low.any():
+        low = np.flatnonzero(keys < self._limit)
+        if not len(low):
             return
-        keys = np.concatenate([self._keys, keys[low]])
-        kept = np.sort(np.argsort(keys, kind="stable")[:SAMPLE_PAIRS])
-        self._keys = keys[kept]
-        self.sides = (
-            np.concatenate([self.sides[0], source[low]])[kept],
-            np.concatenate([self.sides[1], target[low]])[kept],
-        )
+        if self._filled + len(low) > len(self._keys):
+            self._make_room()
+        place = slice(self._filled, self._filled + len(low))
+        self._keys[place] = keys[low]
+        self._sides[0][place] = source[low]
+        self._sides[1][place] = target[low]
+        self._filled = place.stop
+
+    def sides(self) -> tuple[Floats, Floats]:
+        if self._filled > self._size:
+            self._make_room()
+        return self._sides[0][: self._filled], self._sides[1][: self._filled]
+
+    def _make_room(self) -> None:
+        keys = self._keys[: self._filled]
+        kept = np.sort(np.argsort(keys, kind="stable")[: self._size])
+        for rows in (self._keys, *self._sides):
+            rows[: len(kept)] = rows[kept]
+        self._filled = len(kept)
+        self._limit = float(self._keys[: self._filled].max())
 
 
 def _regrouped(
     blocks: Iterable[Pair], names: tuple[str, str]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Give pairs in float64 blocks of BLOCK_ROWS, the last one shorter.
+    """Give pairs in float64 blocks of _BLOCK_ROWS, the last one shorter.
 
-    A block is good until the next one is asked for.
+    A block is good until the next one is asked for, and may be written to.
     """
     space: tuple[Floats, Floats] | None = None
-    filled = seen = 0
+    filled = 0
     for first, second in blocks:
         sizes = (None, None) if space is None else [side.shape[1] for side in space]
         pair = [
@@ -144,17 +165,16 @@ def _regrouped(
         check_lengths(names, pair[0], pair[1])
         if space is None:
             space = (
-                np.empty((BLOCK_ROWS, pair[0].shape[1])),
-                np.empty((BLOCK_ROWS, pair[1].shape[1])),
+                np.empty((_BLOCK_ROWS, pair[0].shape[1])),
+                np.empty((_BLOCK_ROWS, pair[1].shape[1])),
             )
         start = 0
         while start < len(pair[0]):
-            count = min(BLOCK_ROWS - filled, len(pair[0]) - start)
-            for name, side, rows in zip(names, space, pair, strict=True):
+            count = min(_BLOCK_ROWS - filled, len(pair[0]) - start)
+            for side, rows in zip(space, pair, strict=True):
                 side[filled : filled + count] = rows[start : start + count]
-                refuse_not_finite(name, side[filled : filled + count], seen)
-            start, filled, seen = start + count, filled + count, seen + count
-            if filled == BLOCK_ROWS:
+            start, filled = start + count, filled + count
+            if filled == _BLOCK_ROWS:
                 yield space
                 filled = 0
     if space is not None and filled:
@@ -181,9 +201,19 @@ def check_lengths(
         )
 
 
-def _of_block(source: Floats, target: Floats) -> PairStatistics:
+def _of_block(
+    source: Floats, target: Floats, names: tuple[str, str], start: int
+) -> PairStatistics:
+    """The statistics of a block, which is centred in its place."""
     source_mean, target_mean = source.mean(axis=0), target.mean(axis=0)
-    source, target = source - source_mean, target - target_mean
+    for name, rows, mean in zip(
+        names, (source, target), (source_mean, target_mean), strict=True
+    ):
+        # A mean is not finite when one of its rows is not; only then look closer.
+        if not np.isfinite(mean).all():
+            refuse_not_finite(name, rows, start)
+    source -= source_mean
+    target -= target_mean
     return PairStatistics(
         pairs=len(source),
         source_mean=source_mean,

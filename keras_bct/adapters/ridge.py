@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap, Floats
 from keras_bct.adapters.method import Method, Settings
-from keras_bct.adapters.pair_statistics import PairStatistics
+from keras_bct.adapters.pair_statistics import SAMPLE_PAIRS, PairStatistics
 
 _STEPS = 25
 _LOWEST, _HIGHEST = -8.0, 4.0
@@ -51,6 +52,8 @@ class Ridge(Method):
         leave-one-out error (Allen's PRESS) from one fit.
     """
 
+    sample_pairs: ClassVar[int] = SAMPLE_PAIRS
+
     strengths: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
@@ -81,13 +84,19 @@ class Ridge(Method):
         """
         values, vectors = np.linalg.eigh(statistics.source_scatter)
         values = values.clip(0)
-        errors = [
-            (_leave_one_out(statistics, values, vectors, strength), strength)
-            for strength in self._candidates(values)
-        ]
+        # All in the source's principal directions, where C_xx is diagonal.
+        cross = vectors.T @ statistics.cross_scatter
+        source = (statistics.sample[0] - statistics.source_mean) @ vectors
+        target = statistics.sample[1] - statistics.target_mean
+        errors = []
+        for strength in self._candidates(values):
+            shrunk = 1 / (values + strength)
+            residual = target - source @ (shrunk[:, None] * cross)
+            leverage = 1 / statistics.pairs + source**2 @ shrunk
+            errors.append((_leave_one_out(residual, leverage), strength))
         # Of equal errors the stronger: it moves less where there are no pairs.
         error, strength = min(errors, key=lambda pair: (pair[0], -pair[1]))
-        matrix = _ridge(statistics, values, vectors, strength)
+        matrix: Floats = np.asarray(vectors @ (cross / (values + strength)[:, None]))
         return (
             AffineMap.through_means(
                 matrix, statistics.source_mean, statistics.target_mean
@@ -102,22 +111,8 @@ class Ridge(Method):
         return [float(values.mean()) * step for step in steps]
 
 
-def _ridge(
-    statistics: PairStatistics, values: Floats, vectors: Floats, strength: float
-) -> Floats:
-    turned = vectors.T @ statistics.cross_scatter
-    return np.asarray(vectors @ (turned / (values + strength)[:, None]))
-
-
-def _leave_one_out(
-    statistics: PairStatistics, values: Floats, vectors: Floats, strength: float
-) -> float:
-    source = statistics.sample[0] - statistics.source_mean
-    target = statistics.sample[1] - statistics.target_mean
-    residual = target - source @ _ridge(statistics, values, vectors, strength)
-    turned = source @ vectors
-    leverage = 1 / statistics.pairs + turned**2 @ (1 / (values + strength))
+def _leave_one_out(residual: Floats, leverage: Floats) -> float:
+    """The mean squared error of pairs left out, summed over components."""
     # A pair that alone determines its map has leverage 1, give or take rounding.
     rest = np.maximum(1 - leverage, 1e-9)
-    left_out = residual / rest[:, None]
-    return float((left_out**2).sum(axis=1).mean())
+    return float((np.einsum("ij,ij->i", residual, residual) / rest**2).mean())

@@ -90,6 +90,12 @@ def test_the_sample_is_even_over_the_stream():
     assert kept.mean() / 40_000 == pytest.approx(0.5, abs=0.02)
 
 
+def test_no_sample_is_kept_where_none_is_asked_for():
+    source, target = gather([(np.eye(3), np.eye(3, 2))], sample_pairs=0).sample
+
+    assert (source.shape, target.shape) == ((0, 3), (0, 2))
+
+
 def test_memory_does_not_grow_with_the_pairs():
     def peak(blocks):
         rows = np.random.default_rng(0).normal(size=(4096, 8))

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeCV
 
-from keras_bct.adapters import Ridge, pair_statistics
+from keras_bct.adapters import Ridge
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -51,7 +51,7 @@ def test_a_sample_of_many_pairs_gives_errors_near_those_of_all(
 ):
     old, new = make_pairs(pairs=3000, noise=1.0)
     whole = Ridge(strengths=[1.0]).fit(old, new, **sides)
-    monkeypatch.setattr(pair_statistics, "SAMPLE_PAIRS", 500)
+    monkeypatch.setattr(Ridge, "sample_pairs", 500)
     sampled = Ridge(strengths=[1.0]).fit(old, new, **sides)
 
     np.testing.assert_array_equal(sampled.affine_map.matrix, whole.affine_map.matrix)
