@@ -117,7 +117,7 @@ class AffineMap:
                 f"has condition {self.condition:.3g} and no inverse. Fit the other "
                 "direction as an adapter of its own."
             )
-        back = np.linalg.pinv(self.matrix)
+        back = np.asarray(np.linalg.pinv(self.matrix), np.float64)
         return _product(back, -self.offset @ back, rows, name)
 
 
