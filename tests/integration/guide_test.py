@@ -1,4 +1,4 @@
-"""The Python of README.md and of the training guide runs as it stands.
+"""The Python of README.md and of the guides runs as it stands.
 
 The blocks of a page are one program. README.md's commands run in
 tests/registry/walk_test.py.
@@ -51,3 +51,7 @@ def test_training_guide_makes_two_versions(run_page, tmp_path):
     run_page("docs/training.md")
     for version in ("1", "2"):
         assert (tmp_path / "versions" / version / "saved_model.pb").is_file()
+
+
+def test_guide_to_the_adapters(run_page):
+    run_page("docs/adapters.md")
