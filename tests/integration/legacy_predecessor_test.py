@@ -1,0 +1,127 @@
+"""A predecessor made with tensorflow-addons and tensorflow-similarity works here.
+
+The predecessor is trained and saved under TensorFlow 2.15 in an environment of its own,
+kept in out/legacy-environment; the first run installs it.
+"""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import uv
+
+from keras_bct import models
+from keras_bct.classifier import Classifier
+from keras_bct.data import glyphs
+from registry import Registry
+
+pytestmark = pytest.mark.timeout(900)
+
+ROOT = Path(__file__).parents[2]
+MAKER = Path(__file__).with_name("legacy_predecessor") / "make.py"
+REQUIREMENTS = MAKER.with_name("requirements.txt")
+
+OLD_CLASSES = 100
+
+
+def run_uv(*arguments):
+    return subprocess.run(
+        [uv.find_uv_bin(), *arguments, "--no-python-downloads", "--no-config"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def legacy_python():
+    """The interpreter of an environment with the pins of TensorFlow 2.15."""
+    for version in ("3.11", "3.10"):
+        if (found := run_uv("python", "find", "--system", version)).returncode == 0:
+            break
+    else:
+        pytest.skip("TensorFlow 2.15 needs Python 3.10 or 3.11, and there is neither")
+    base = found.stdout.strip()
+    pins = hashlib.sha256(REQUIREMENTS.read_bytes() + base.encode()).hexdigest()
+    folder = ROOT / "out" / "legacy-environment" / pins[:16]
+    python, complete = folder / "bin" / "python", folder / "complete"
+    if not complete.exists():
+        made = run_uv("venv", "--clear", "--python", base, str(folder))
+        assert made.returncode == 0, made.stderr
+        installed = run_uv(
+            "pip", "install", "--python", str(python), "-r", str(REQUIREMENTS)
+        )
+        if "Failed to fetch" in installed.stderr:
+            pytest.skip("the packages of TensorFlow 2.15 are not reached from here")
+        assert installed.returncode == 0, installed.stderr
+        complete.touch()
+    return python
+
+
+@pytest.fixture(scope="module")
+def old_pictures():
+    kanji = glyphs.load().split("train")
+    old = kanji.select(characters=kanji.characters[:OLD_CLASSES])
+    return old.images.reshape(-1, 32, 32, 1)
+
+
+@pytest.fixture(scope="module")
+def legacy(legacy_python, old_pictures, tmp_path_factory):
+    """The folder that the maker leaves."""
+    folder = tmp_path_factory.mktemp("legacy")
+    labels = np.repeat(np.arange(OLD_CLASSES), len(old_pictures) // OLD_CLASSES)
+    np.savez(folder / "pictures.npz", images=old_pictures, labels=labels)
+    hidden = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
+    made = subprocess.run(
+        [legacy_python, MAKER, folder / "pictures.npz", folder],
+        env={k: v for k, v in os.environ.items() if k not in hidden},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr[-2000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def predecessor(legacy):
+    return str(legacy / "predecessor")
+
+
+def test_it_was_saved_with_its_optimizer_and_without_a_classifier(predecessor):
+    names = [
+        name
+        for name, _ in tf.train.list_variables(f"{predecessor}/variables/variables")
+    ]
+    assert any(name.startswith("optimizer/") for name in names)
+    with pytest.raises(FileNotFoundError):
+        Classifier.load(os.path.join(predecessor, "assets.extra"))
+
+
+def test_its_embeddings_here_are_to_the_bit_those_it_gave_there(
+    predecessor, legacy, old_pictures
+):
+    here = models.load_embedder(predecessor).embed(old_pictures)
+    np.testing.assert_array_equal(here, np.load(legacy / "embeddings.npy"))
+
+
+def test_it_runs_frozen_in_the_training_of_another(predecessor, old_pictures):
+    layer = models.FrozenEmbedder(predecessor)
+    pictures = tf.constant(old_pictures[:8], tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(pictures)
+        embeddings = layer(pictures)
+    assert embeddings.shape == (8, 16)
+    assert layer.trainable_weights == []
+    assert tape.gradient(embeddings, pictures) is None
+
+
+def test_it_is_registered_as_it_is(predecessor, tmp_path):
+    registry = Registry.init(tmp_path / "registry")
+    first = registry.register("kanji", predecessor, distance="cosine")
+    assert (first.name, first.embedding_size) == ("kanji/1", 16)
+    registry.database.close()
