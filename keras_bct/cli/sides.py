@@ -70,6 +70,11 @@ def _read_pictures(protocol: Protocol, side: SideName) -> Any:
             f"`{side}` should have pictures (source: tfrecord) for a model to embed. "
             f"Received: source {source.source!r}."
         )
+    if source.quality is not None:
+        raise ValueError(
+            f"`{side}`: pictures have no `quality` here. Received: {source.quality!r}. "
+            "Embed them first, and put it in the file of embeddings."
+        )
     from keras_bct.data import read_records
 
     return read_records(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -21,7 +22,13 @@ from keras_bct.evaluation.acceptance import (
     allowed_above,
     depth_for,
 )
-from keras_bct.evaluation.block_pass import Consumer, Execution, run_pass
+from keras_bct.evaluation.block_pass import (
+    BLOCK_ROWS,
+    Consumer,
+    Execution,
+    run_blocks,
+    run_pass,
+)
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.impostor_pass import (
     COUNTED,
@@ -52,6 +59,9 @@ MOST_PAIRS = 2**20
 # of its rank: the sample that places the window draws some 300 queries.
 _WINDOW_PAIRS = 2**21
 _WINDOW_SHARE = 0.15
+# Genuine pairs that are held, 20 bytes each. Of more, which only few large classes
+# have, a sample is held for the bootstrap, and the asked shares are counted.
+MOST_GENUINE = 2**25
 _BUCKETS = 8192
 _SAMPLE_BUCKETS = 65536
 _SAMPLE_PAIRS = 2**24
@@ -145,7 +155,10 @@ class AllPairs:
         self._keys = (_keys(queries, seed), _keys(gallery, seed + 1))
         self._tolerance = scoring.slope * float(scoring.tolerance.max())
         self._plan = self._make_plan(seed)
-        self._genuine = GenuinePass(scoring)
+        self._genuine_total = int(relevance.kept_members.sum())
+        self._genuine = GenuinePass(
+            self._keys, min(1.0, MOST_GENUINE / self._genuine_total)
+        )
         self._impostors = self._pass(self._plan)
 
     @property
@@ -167,6 +180,9 @@ class AllPairs:
             rate: self._find(counted, allowed_above(rate, self._total))
             for rate in self._rates
         }
+        shares = {rate: genuine.share_above(thresholds[rate]) for rate in self._rates}
+        if len(scores) < self._genuine_total:
+            shares = self._count_accepted(thresholds)
         needs = {rate: allowed_above(rate, self._total) for rate in self._rates}
         error = None
         if self._equal_error:
@@ -183,6 +199,8 @@ class AllPairs:
             genuine,
             {rate: tails[rate] for rate in self._rates},
             thresholds,
+            shares,
+            self._genuine_total,
             pairs,
             error,
             tails.get(math.nan),
@@ -256,7 +274,7 @@ class AllPairs:
             keep = np.full(_SAMPLE_BUCKETS, COUNTED, np.uint8)
             keys = (self._keys[0][rows], self._keys[1])
             impostors = ImpostorPass(scoring, grid, keep, 0.0, keys)
-            genuine = GenuinePass(scoring)
+            genuine = GenuinePass(keys)
             run_pass(scoring, relevance, (genuine, impostors), quiet, "sampling")
             total = relevance.impostors()
             histogram = impostors.histogram(total)
@@ -361,6 +379,26 @@ class AllPairs:
                     _BUCKETS,
                 )
             counted = self._count(_Plan(grid, keep, 0.0))
+
+    def _count_accepted(self, thresholds: Mapping[float, float]) -> dict[float, float]:
+        """The exact share of all genuine pairs above each threshold."""
+        counts = dict.fromkeys(thresholds, 0)
+        lock = threading.Lock()
+
+        def work(rows: slice, stop: threading.Event) -> None:
+            members = self._relevance.members(rows)
+            scores = self._scoring.exact(
+                members.rows[members.kept] + rows.start, members.columns[members.kept]
+            )
+            for rate, threshold in thresholds.items():
+                accepted = int(np.count_nonzero(scores > threshold))
+                with lock:
+                    counts[rate] += accepted
+
+        run_blocks(
+            len(self._scoring.left), BLOCK_ROWS, work, self._execution, "genuine pairs"
+        )
+        return {rate: count / self._genuine_total for rate, count in counts.items()}
 
     def _count(self, plan: _Plan) -> _Counted:
         again = self._pass(plan)

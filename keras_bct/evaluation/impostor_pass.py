@@ -227,18 +227,32 @@ class TiedPass(ImpostorPass):
 
 
 class GenuinePass:
-    """A consumer of a pass that keeps the exact scores of all genuine pairs."""
+    """A consumer of a pass that keeps the exact scores of genuine pairs."""
 
-    def __init__(self, scoring: Scoring) -> None:
-        """Starts with none."""
+    def __init__(
+        self, keys: tuple[Integers, Integers], sampled_share: float = 1.0
+    ) -> None:
+        """Takes a 32-bit key for each item, and the share of the pairs to keep."""
+        self._keys = keys
+        self._share = round(sampled_share * 2**32)
         self._scores: dict[int, tuple[Floats, Integers]] = {}
 
     def open(self, block: Block) -> None:
         """Keeps the block's genuine pairs, which were scored before any product."""
-        members = block.members
+        from keras_bct.evaluation import kernels
+
+        members, kept = block.members, block.members.kept
+        if self._share < 2**32:
+            kept = kept & kernels.sample_pairs(
+                self._keys[0][block.rows],
+                self._keys[1],
+                members.rows,
+                members.columns,
+                self._share,
+            )
         self._scores[block.rows.start] = (
-            block.scores[members.kept],
-            members.rows[members.kept] + block.rows.start,
+            block.scores[kept],
+            members.rows[kept] + block.rows.start,
         )
 
     def take(self, state: None, scores: Singles, columns: slice) -> None:

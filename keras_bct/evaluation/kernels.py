@@ -392,6 +392,29 @@ def pair_key(left: int, right: int) -> np.int64:
 
 
 @_compiled
+def sample_pairs(
+    row_keys: Array, column_keys: Array, rows: Array, columns: Array, share: int
+) -> Array:
+    """Tells which pairs a sample holds.
+
+    Args:
+        row_keys: (m,) int64, 32 bits each.
+        column_keys: (n,) int64, 32 bits each.
+        rows: (pairs,) int64.
+        columns: (pairs,) int64.
+        share: The sample holds a pair whose key is below this, of 2 ** 32.
+
+    Returns:
+        (pairs,) bool.
+    """
+    sampled = np.empty(len(rows), np.bool_)
+    for pair in range(len(rows)):
+        key = pair_key(row_keys[rows[pair]], column_keys[columns[pair]])
+        sampled[pair] = key < share
+    return sampled
+
+
+@_compiled
 def scan_impostors(
     scores: Array,
     base: Array,

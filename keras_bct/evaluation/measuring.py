@@ -142,7 +142,7 @@ def measure(
         counts["mated_probes"] = int(mated.sum())
         counts["non_mated_probes"] = int((~known).sum())
     if verification is not None:
-        counts["genuine_pairs"] = len(verification.genuine.scores)
+        counts["genuine_pairs"] = verification.genuine_total
         counts["impostor_pairs"] = verification.pairs.total
     prototype = None
     if "prototype" in tasks:

@@ -149,6 +149,7 @@ def verify_pairs(
         first[np.concatenate(genuine_at)],
         np.ones(genuine_pairs),
     )
+    thresholds = {rate: threshold_at(impostors, rate, total) for rate in rates}
     error = None
     if equal_error:
         error = _equal_error(impostors.scores, genuine.scores)
@@ -156,7 +157,9 @@ def verify_pairs(
         identities,
         genuine,
         {rate: impostors for rate in rates},
-        {rate: threshold_at(impostors, rate, total) for rate in rates},
+        thresholds,
+        {rate: genuine.share_above(thresholds[rate]) for rate in rates},
+        genuine_pairs,
         ListedPairCounts(first, second),
         error,
         impostors if equal_error else None,

@@ -117,9 +117,12 @@ class VerificationStatistics:
 
     Attributes:
         identities: Names of the identities of both sides, sorted.
-        genuine: The scores of all genuine pairs.
+        genuine: The scores of all genuine pairs, or of a seeded sample of so many that
+            memory would not hold them.
         tails: For each FAR the impostor scores that its threshold can come from.
         thresholds: For each FAR the score that an accepted pair exceeds, exact.
+        shares: For each FAR the share of all genuine pairs accepted, exact.
+        genuine_total: How many genuine pairs there are.
         pairs: How many impostor pairs join each two identities.
         equal_error: The equal error rate, None where it was not asked for.
         equal_error_tail: The impostor scores that it can come from.
@@ -131,6 +134,8 @@ class VerificationStatistics:
     genuine: GenuineScores
     tails: Mapping[float, ImpostorTail]
     thresholds: Mapping[float, float]
+    shares: Mapping[float, float]
+    genuine_total: int
     pairs: PairCounts
     equal_error: float | None
     equal_error_tail: ImpostorTail | None
@@ -139,10 +144,10 @@ class VerificationStatistics:
 
     def value(self, rate: float) -> float:
         """The share of genuine pairs accepted at a FAR."""
-        return self.genuine.share_above(self.thresholds[rate])
+        return self.shares[rate]
 
     def accepted(self, rate: float) -> Floats:
-        """(genuine,) 1 where the pair is accepted at a FAR, else 0."""
+        """(held genuine pairs,) 1 where the pair is accepted at a FAR, else 0."""
         return (self.genuine.scores > self.thresholds[rate]).astype(np.float64)
 
     def replicates(self, rate: float, draws: IdentityDraws) -> tuple[Floats, Floats]:

@@ -81,6 +81,22 @@ def test_a_sampled_tail_gives_about_the_interval_of_the_whole(
     assert sampled.interval(metric) == pytest.approx(whole.interval(metric), abs=0.05)
 
 
+def test_of_too_many_genuine_pairs_a_sample_is_held(
+    make_protocol, make_people, monkeypatch
+):
+    queries, gallery = make_people()
+    metric = "verification/TAR@FAR=0.1"
+    whole = measure(make_protocol(metric), queries, gallery)
+    monkeypatch.setattr(all_pairs, "MOST_GENUINE", 200)
+    sampled = measure(make_protocol(metric), queries, gallery)
+
+    assert len(whole.verification.genuine.scores) == 360
+    assert 150 < len(sampled.verification.genuine.scores) < 250
+    assert sampled.values == whole.values
+    assert sampled.counts == whole.counts
+    assert sampled.interval(metric) == pytest.approx(whole.interval(metric), abs=0.1)
+
+
 def test_samples_do_not_depend_on_the_order(little_memory, make_protocol, make_people):
     queries, gallery = make_people()
     order = np.random.default_rng(1).permutation(len(gallery))
