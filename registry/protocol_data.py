@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from keras_bct.data import ImageRecords
     from keras_bct.evaluation import EmbeddingSet, Protocol, Source
     from registry.gallery import Gallery
+
+
+_LITERALLY = re.compile(r"([*?\[\\])")
+"""What stands for other characters in TensorFlow's patterns."""
 
 
 def read_protocol(path: str | os.PathLike[str]) -> Protocol:
@@ -155,7 +160,9 @@ class ProtocolData:
 
     def _files(self, pattern: str) -> list[Path]:
         located = self._protocol.locate(pattern)
-        paths = sorted(map(Path, glob.glob(located)))
+        # Only the protocol's own words are a pattern, not the folder that it lies in.
+        folder = glob.escape(self._protocol.directory)
+        paths = sorted(map(Path, glob.glob(os.path.join(folder, pattern))))
         if not paths:
             raise UsageError(
                 f"No file matches {located!r}, which the protocol "
@@ -188,12 +195,14 @@ class ProtocolData:
         from keras_bct.data import read_records
 
         self._check_pictures(name, side)
-        self._files(side.path)
+        # The files that are digested and no others: TensorFlow's patterns match hidden
+        # ones too.
+        files = [_LITERALLY.sub(r"\\\1", str(path)) for path in self._files(side.path)]
 
         def read(feature: str | None) -> ImageRecords:
             try:
                 return read_records(
-                    self._protocol.locate(side.path),
+                    files,
                     id=side.id,
                     label=side.label,
                     camera=feature,

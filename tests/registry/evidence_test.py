@@ -175,6 +175,35 @@ def test_more_first_components_than_there_are_is_refused(toy_model, toy_protocol
         measure_evidence(toy_model("new", 32), toy_model("old"), toy_protocol)
 
 
+class TestPatterns:
+    """What is measured is what is digested."""
+
+    def test_hidden_files_are_neither(self, toy_model, toy_protocol, pictures):
+        toy_protocol.write_text(
+            toy_protocol.read_text().replace(
+                "toy-gallery*.tfrecord", "'*gallery*.tfrecord'"
+            )
+        )
+        before = measure_evidence(toy_model("new"), toy_model("old"), toy_protocol)
+        hidden = toy_protocol.with_name(".gallery-more.tfrecord")
+        write_records(hidden, pictures(5, noise=200.0))
+        after = measure_evidence(toy_model("new"), toy_model("old"), toy_protocol)
+        assert after.data_digest == before.data_digest
+        assert after.metrics == before.metrics
+
+    def test_the_folder_is_no_pattern(self, toy_model, toy_protocol, tmp_path):
+        folder = tmp_path / "a[1]*?"
+        folder.mkdir()
+        for path in tmp_path.glob("toy*"):
+            shutil.copy(path, folder)
+        moved = measure_evidence(
+            toy_model("new"), toy_model("old"), folder / toy_protocol.name
+        )
+        there = measure_evidence(toy_model("new"), toy_model("old"), toy_protocol)
+        assert moved.data_digest == there.data_digest
+        assert moved.metrics == there.metrics
+
+
 class TestWhatChangesMeanwhile:
     """Measuring takes minutes; evidence is about what was read."""
 
