@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class Database:
     Readers see the state before or after a write, never in between.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str | URL) -> None:
         """Opens nothing yet.
 
         Args:
@@ -50,7 +51,7 @@ class Database:
         except ArgumentError as error:
             raise UsageError(
                 "Expected a database URL such as sqlite:////folder/registry.db. "
-                f"Received: {url!r}."
+                f"Received: {str(url)!r}."
             ) from error
         except ModuleNotFoundError as error:
             raise UsageError(
@@ -208,4 +209,8 @@ def _newer(found: str, url: URL) -> SchemaError:
 
 def _unreachable(url: URL, error: SQLAlchemyError) -> RegistryError:
     cause = getattr(error, "orig", None) or error
+    if url.get_backend_name() == "sqlite" and url.database:
+        folder = Path(url.database).absolute().parent
+        if folder.is_dir() and not os.access(folder, os.W_OK):
+            cause = f"{cause}. Even reading takes a folder that can be written to."
     return RegistryError(f"The database {url!r} does not answer: {cause}")

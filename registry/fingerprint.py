@@ -66,7 +66,7 @@ def list_files(directory: Path) -> dict[str, Path]:
     Raises:
         InvalidModelError: A folder is a symbolic link, a file is neither a file
             nor a link to one, or its name has a line break or backslash (which
-            `sha256sum` would write in another way).
+            `sha256sum` would write in another way) or is not UTF-8.
     """
     files: dict[str, Path] = {}
     for folder, folders, names in os.walk(directory):
@@ -79,15 +79,23 @@ def list_files(directory: Path) -> dict[str, Path]:
         for name in names:
             path = Path(folder, name)
             relative = path.relative_to(directory).as_posix()
-            if not path.is_file() or "\n" in relative or "\\" in relative:
+            if not (path.is_file() and _is_plain(relative)):
                 raise InvalidModelError(
                     f"{relative!r} in {directory} cannot be part of a version: "
-                    "expected a regular file without a line break or backslash "
-                    "in its name."
+                    "expected a regular file whose name is UTF-8 without a line break "
+                    "or backslash."
                 )
             files[relative] = path
     files.pop(MANIFEST, None)
     return files
+
+
+def _is_plain(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\n" not in name and "\\" not in name
 
 
 def digest_files(

@@ -29,6 +29,8 @@ def check_version(
     found: dict[str, FileDigest] = {}
     for name in root.files(version.model, str(version.number)):
         if name != MANIFEST:
+            if not root.is_readable(version.model, str(version.number), name):
+                return [f"{name}: is no file, but a link or a pipe"]
             with root.open(version.model, str(version.number), name) as stream:
                 found[name] = digest_chunks(read_chunks(stream), progress)
     try:

@@ -102,6 +102,12 @@ def inspect(
         "the argument `embedding_size`": size,
     }
     known = {origin: value for origin, value in sizes.items() if value is not None}
+    for origin, value in known.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InvalidModelError(
+                f"`embedding_size` by {origin} should be a positive int. "
+                f"Received: {value!r}."
+            )
     if len(set(known.values())) > 1:
         raise InvalidModelError(
             f"The embedding size of {directory} is contradictory: "
@@ -112,11 +118,6 @@ def inspect(
         raise UsageError(
             f"Nothing says how many components the embedding of {directory} has. "
             "Pass `embedding_size` (--embedding-size on the command line)."
-        )
-    found = next(iter(known.values()))
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise InvalidModelError(
-            f"`embedding_size` should be a positive int. Received: {found!r}."
         )
     distance = distance or declared.get("distance")
     if distance not in DISTANCES:
@@ -130,10 +131,26 @@ def inspect(
         directory=directory,
         files=files,
         fingerprint=combine(files),
-        embedding_size=found,
+        embedding_size=next(iter(known.values())),
         distance=distance,
-        training=declared.get("training", {}) if training is None else training,
+        training=_plain(declared.get("training", {}) if training is None else training),
     )
+
+
+def _plain(training: Any) -> dict[str, Any]:
+    """A training summary as JSON has it, which knows neither NaN nor infinity."""
+    if not isinstance(training, Mapping):
+        raise InvalidModelError(
+            f"`training` should be a mapping. Received: {training!r}."
+        )
+    try:
+        text = json.dumps(dict(training))
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"`training` should be what JSON can hold: {error}."
+        ) from error
+    plain: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)
+    return plain
 
 
 def _declared(directory: Path) -> dict[str, Any]:

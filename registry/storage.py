@@ -38,6 +38,9 @@ class ArtifactRoot:
         # Imported late: listing the registry touches no file of the root.
         import fsspec
 
+        if self.is_local:
+            # Not by its URL, in which a path may have what means something else.
+            return fsspec.filesystem("file")
         try:
             return fsspec.core.url_to_fs(self.url)[0]
         except (ImportError, ValueError) as error:
@@ -76,6 +79,10 @@ class ArtifactRoot:
             self._fs.invalidate_cache()
             return {name[len(base) + 1 :]: name for name in self._fs.find(base)}
         return {}
+
+    def is_readable(self, *parts: str) -> bool:
+        """Whether this is a file; a pipe would hold up whoever opens it."""
+        return not self.is_local or self.path(*parts).is_file()
 
     def open(self, *parts: str) -> BinaryIO:
         """Opens a file for reading."""

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy.engine import URL
+
 from registry.database import Database
 from registry.errors import UsageError
 from registry.fingerprint import Progress
@@ -46,14 +48,15 @@ class Store:
         self.database = Database(database or self._default_database())
         self._reporter = reporter
 
-    def _default_database(self) -> str:
+    def _default_database(self) -> URL:
         if not self.root.is_local:
             raise UsageError(
                 f"The root {self.root.url!r} is remote, and a database cannot live "
                 "there. Name one: `database` (--database on the command line), such "
                 "as sqlite:////home/me/registry.db or postgresql+psycopg://host/name."
             )
-        return f"sqlite:///{self.root.path('registry.db')}"
+        # Put together by parts: a path may have what means something in a URL.
+        return URL.create("sqlite", database=str(self.root.path("registry.db")))
 
     @property
     def command(self) -> str:

@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 
@@ -77,4 +78,10 @@ def test_a_linked_folder_is_refused(folder, tmp_path):
 def test_a_name_that_sha256sum_would_escape_is_refused(folder):
     (folder / "line\nbreak").touch()
     with pytest.raises(InvalidModelError, match="line break"):
+        fingerprint(folder)
+
+
+def test_a_name_that_is_not_utf_8_is_refused(folder):
+    (folder / os.fsdecode(b"\xff")).touch()
+    with pytest.raises(InvalidModelError, match="UTF-8"):
         fingerprint(folder)

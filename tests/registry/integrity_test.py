@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,32 @@ def test_manifests_that_say_nothing_are_named(filled, text):
 def test_a_changed_index_is_named(filled):
     flip(Path(filled.root.url, "indices/glyphs/1/rows.arrow"))
     assert filled.verify()["index glyphs#1"] == ["rows.arrow: content changed"]
+
+
+def a_linked_folder(folder, elsewhere):
+    (folder / "variables").rename(elsewhere)
+    (folder / "variables").symlink_to(elsewhere)
+
+
+def a_folder_linked_in(folder, elsewhere):
+    elsewhere.mkdir()
+    (folder / "extra").symlink_to(elsewhere)
+
+
+def a_link_to_nothing(folder, elsewhere):
+    (folder / "extra").symlink_to(elsewhere)
+
+
+def a_pipe(folder, elsewhere):
+    os.mkfifo(folder / "extra")
+
+
+@pytest.mark.parametrize(
+    "damage", [a_linked_folder, a_folder_linked_in, a_link_to_nothing, a_pipe]
+)
+def test_what_is_no_file_is_named_and_not_opened(filled, tmp_path, damage):
+    damage(filled.root.path("glyphs", "1"), tmp_path / "elsewhere")
+    (bad,) = filled.verify()["glyphs/1"]
+    assert bad.split(":")[0] in ("variables", "extra")
+    with pytest.raises(IntegrityError, match="link or a pipe"):
+        filled.promote("glyphs/1", "new", require_compatible=True)

@@ -310,3 +310,38 @@ def test_a_remote_root_holds_versions_too(make_model, tmp_path):
 def test_a_remote_root_needs_a_database_elsewhere():
     with pytest.raises(UsageError, match="--database"):
         Registry.init("memory://registry")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("embedding_size", "64", "`embedding_size`.*'64'"),
+        ("embedding_size", [64], "`embedding_size`"),
+        ("embedding_size", -64, "`embedding_size`.*-64"),
+        ("distance", ["cosine"], "`distance`"),
+        ("training", 5, "`training`.*5"),
+    ],
+)
+def test_what_the_exporter_wrote_wrongly_is_named(
+    registry, make_model, key, value, said
+):
+    path = make_model("a") / "assets.extra" / "version.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(UsageError, match=said):
+        registry.register("glyphs", path.parents[1])
+    assert registry.versions() == []
+
+
+def test_a_training_summary_with_nan_is_kept_without_it(registry, make_model):
+    model = make_model("a", training={"loss": float("nan"), "steps": 3})
+    assert registry.register("glyphs", model).training == {"loss": None, "steps": 3}
+
+
+def test_a_root_may_have_any_name(make_model, tmp_path):
+    root = tmp_path / "a root?x=1 [b] 100%25 #c é::d"
+    registry = Registry.init(root)
+    registry.register("glyphs", make_model("a"))
+    assert registry.verify() == {"glyphs/1": []}
+    assert registry.promote("glyphs/1", "production", require_compatible=True)
+    assert (root / "registry.db").is_file()
+    registry.database.close()
