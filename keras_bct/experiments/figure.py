@@ -12,6 +12,9 @@ from matplotlib.figure import Figure
 from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.report import Report
 
+_SHOWN = 0.75
+"""Of M(old, old): what is lower would press everything else together."""
+
 _GREY, _BLUE, _GREEN, _ORANGE = "#555555", "#1f5fa8", "#2f9e6e", "#c9791b"
 
 
@@ -55,6 +58,31 @@ def _draw_rows(panel: Axes, report: Report, metric: str) -> None:
                 _mark_against_old(panel, measured, y)
     panel.set_yticks(range(len(report.titles)), report.titles)
     panel.set_ylim(len(report.titles) - 0.4, -0.6)
+    if not own:
+        _leave_out_failures(panel, report, metric)
+
+
+def _leave_out_failures(panel: Axes, report: Report, metric: str) -> None:
+    """Says in words where a value lies so low that the others would merge."""
+    values: list[float] = []
+    for place, title in enumerate(report.titles):
+        for measured in report.of(title, metric).values():
+            seen = (measured.new_old, measured.new_mixed)
+            floor = measured.old_old * _SHOWN
+            values += [measured.old_old, measured.new_new]
+            values += [value for value in seen if value >= floor]
+            if measured.new_old < floor:
+                panel.annotate(
+                    f" M(new, old) = {measured.new_old:.3f}",
+                    (0, place),
+                    xycoords=("axes fraction", "data"),
+                    color=_BLUE,
+                    fontsize=8,
+                    va="center",
+                )
+    if values:
+        room = 0.08 * (max(values) - min(values)) + 0.005
+        panel.set_xlim(min(values) - 4 * room, max(values) + room)
 
 
 def _mark_against_old(panel: Axes, measured: Measured, y: float) -> None:
