@@ -204,7 +204,7 @@ def _print(
     from rich.table import Table
 
     # Wide enough for every column: a terminal that is not wraps the lines.
-    console = Console(highlight=False, width=max(Console().width, 96))
+    console = Console(highlight=False, width=max(Console().width, 104))
 
     def show(title: str, rows: Rows) -> None:
         table = Table(
@@ -220,7 +220,8 @@ def _print(
         show(name, measurement_rows(measurement, protocol.gate.confidence))
     if comparison is not None:
         show("Comparison", comparison_rows(comparison))
-        show("Gain", gain_rows(comparison))
+        if "M(new, new)" in measurements or "paragon" in measurements:
+            show("Gain", gain_rows(comparison))
     if groups is not None:
         show("Groups", group_rows(groups))
     counts = next(iter(measurements.values())).counts

@@ -100,8 +100,10 @@ def write_report(
             f"<ul>{reasons}</ul>"
         )
     if comparison is not None:
+        metrics = comparison.metrics.values()
         parts += ["<h2>Comparison</h2>", _table(*comparison_rows(comparison))]
-        parts += ["<h2>Gain</h2>", _table(*gain_rows(comparison))]
+        if any(m.new_new is not None or m.paragon is not None for m in metrics):
+            parts += ["<h2>Gain</h2>", _table(*gain_rows(comparison))]
     charts = [*_measurement_charts(measurements), *_curve_charts(curve)]
     if charts:
         parts += ["<h2>Curves</h2>", f'<div class="charts">{"".join(charts)}</div>']
