@@ -24,6 +24,7 @@ from rich.table import Column, Table
 from examples.kanji import report
 from keras_bct.data import glyphs, read_records
 from keras_bct.data.glyph_records import write_directory
+from keras_bct.evaluation import Protocol
 from registry import Registry
 
 HERE = pathlib.Path(__file__).parent
@@ -57,7 +58,12 @@ def main() -> None:
     summary = summarise(registry, promoted, arguments.started)
     sheet = report.draw_search_sheet(search(registry, output / "data"))
     (output / "search.png").write_bytes(sheet)
-    page = report.render_page(summary, registry.lineage("glyphs").render(), sheet)
+    page = report.render_page(
+        summary,
+        registry.lineage("glyphs").render(),
+        sheet,
+        Protocol.from_yaml(output / "data" / "kanji-test.yaml").gate_metrics,
+    )
     (output / "report.html").write_text(page, encoding="utf-8")
     (output / "summary.json").write_text(json.dumps(summary, indent=2))
 

@@ -198,13 +198,19 @@ def draw_search_sheet(
     return buffer.getvalue()
 
 
-def render_page(summary: Mapping[str, Any], lineage: str, sheet: bytes) -> str:
+def render_page(
+    summary: Mapping[str, Any],
+    lineage: str,
+    sheet: bytes,
+    gate_metrics: Sequence[str],
+) -> str:
     """Writes the report as one self-contained page.
 
     Args:
         summary: The content of `summary.json`.
         lineage: The text that `registry lineage` prints.
         sheet: The PNG of `draw_search_sheet`.
+        gate_metrics: The metrics that the protocol's gate asks.
 
     Returns:
         HTML with its pictures inside, for narrow screens and dark mode too.
@@ -244,6 +250,9 @@ in production now and searches those old embeddings. The paragon of the gain is
 <p><small>The black line is the 95 % interval of M(new, old) - M(old, old), drawn from
 M(old, old).</small></p>
 <h2>What the gate reads</h2>
+<p>The gate of this protocol asks {html.escape(", ".join(gate_metrics))}; the interval
+must lie above zero. The other metrics are shown for the reader to weigh: 600 probes
+without a mate decide TPIR at FPIR 0.01, six of them at the threshold.</p>
 <img alt="Intervals of the differences" src="{_inline(plot_differences(summary))}">
 <h2>Search</h2>
 <p>Queries by {summary["production"]}, gallery by phi1. The ScaNN index has recall@10

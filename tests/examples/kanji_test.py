@@ -90,8 +90,9 @@ def test_the_sheet_frames_hits_and_misses_in_their_colours():
 
 
 def test_the_page_needs_nothing_but_itself(summary):
-    page = report.render_page(summary, "glyphs/1 <- production", picture(10))
+    page = report.render_page(summary, "glyphs/1 <- production", picture(10), [METRIC])
     assert not re.search(r"(src|href)=[\"'](?!data:)", page)
     assert "glyphs/1 &lt;- production" in page
+    assert f"asks {METRIC};" in page
     assert "color-scheme: light dark" in page
     assert 'name="viewport"' in page
