@@ -41,6 +41,11 @@ class Report:
         default_factory=dict
     )
 
+    @property
+    def has_numbers(self) -> bool:
+        """Whether any row of any seed is in."""
+        return any(self.results.values())
+
     def of(self, title: str, metric: str) -> dict[int, Measured]:
         """A row's numbers by seed; empty where none are in."""
         return {
@@ -85,9 +90,9 @@ def to_markdown(report: Report) -> str:
         table.about,
         "",
         *_completeness(report),
-        "",
-        f"![{table.title}]({table.name}.png)",
     ]
+    if report.has_numbers:
+        lines += ["", f"![{table.title}]({table.name}.png)"]
     sections = {"criterion": _criterion, "self": _self_tests, "chain": _chain}
     lines += _claims(report)
     for metric in report.metrics:
@@ -111,7 +116,7 @@ def _completeness(report: Report) -> list[str]:
         missing = [t for t in report.titles if t not in report.results.get(seed, {})]
         lines.append(
             f"- seed {seed}: "
-            + ("complete" if not missing else "missing " + ", ".join(missing))
+            + ("complete" if not missing else "missing " + "; ".join(missing))
         )
     return lines
 

@@ -87,13 +87,14 @@ def run_tables(
 
 
 def write(report: Report, results: Path) -> None:
-    """Writes the three files of a table."""
+    """Writes the files of a table; there is no figure without numbers."""
     from keras_bct.experiments.figure import draw
 
     name = report.table.name
     (results / f"{name}.md").write_text(to_markdown(report), encoding="utf-8")
     (results / f"{name}.json").write_text(to_json(report), encoding="utf-8")
-    draw(report, results / f"{name}.png")
+    if report.has_numbers:
+        draw(report, results / f"{name}.png")
 
 
 def trainings(

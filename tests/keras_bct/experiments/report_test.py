@@ -174,7 +174,7 @@ def test_what_is_missing_is_said() -> None:
     assert "**3 of 6 rows are in**" in markdown
     assert "- seed 0: complete" in markdown
     assert "- seed 1: missing lwf" in markdown
-    assert "- seed 2: missing beta, lwf" in markdown
+    assert "- seed 2: missing beta; lwf" in markdown
 
 
 def test_json_has_every_number_and_the_provenance() -> None:
