@@ -110,7 +110,8 @@ def _completeness(report: Report) -> list[str]:
     in_all = sum(len(rows) for rows in report.results.values())
     wanted = report.seeds * len(report.titles)
     if in_all == wanted:
-        return [f"All {report.seeds} seeds are in."]
+        seeds = "one seed" if report.seeds == 1 else f"{report.seeds} seeds"
+        return [f"Every row is in, for {seeds}."]
     lines = [f"**{in_all} of {wanted} rows are in**, counting each seed:", ""]
     for seed in range(report.seeds):
         missing = [t for t in report.titles if t not in report.results.get(seed, {})]
