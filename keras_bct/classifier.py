@@ -354,11 +354,11 @@ def _mean_directions(
         if not np.isfinite(length):
             raise ValueError(
                 "`embeddings` should be finite. Received NaN or infinity in class "
-                f"{classes[row]!r}."
+                f"{str(classes[row])!r}."
             )
         if length == 0:
             raise ValueError(
-                f"The mean embedding of class {classes[row]!r} is zero and gives no "
+                f"The mean embedding of class {str(classes[row])!r} is zero and gives no "
                 "direction for its row; leave the class out."
             )
     return classes.tolist(), means / lengths
