@@ -358,8 +358,8 @@ def _mean_directions(
             )
         if length == 0:
             raise ValueError(
-                f"The mean embedding of class {str(classes[row])!r} is zero and gives no "
-                "direction for its row; leave the class out."
+                f"The mean embedding of class {str(classes[row])!r} is zero and gives "
+                "no direction for its row; leave the class out."
             )
     return classes.tolist(), means / lengths
 
