@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+from keras_bct.backfill import random_order
 from keras_bct.cli.sides import load_side
 from keras_bct.evaluation import (
+    BackfillingCurve,
     Comparison,
     Decision,
     EmbeddingSet,
     Execution,
     Measurement,
     Protocol,
+    backfilling_curve,
     compare_measurements,
     decide,
     measure,
     measure_groups,
+    paper_cutoffs,
     write_report,
 )
 from keras_bct.evaluation.report import (
@@ -64,6 +69,11 @@ def add_parser(commands: Any) -> None:
         metavar=("QUERIES", "GALLERY"),
         help="both sides of the paragon: the gain",
     )
+    add(
+        "--curve",
+        action="store_true",
+        help="the backfilling curve in random order; needs --new-gallery",
+    )
     add("--confidence", type=float, help="of the intervals; default: the gate's")
     add("--min-gain", type=float, help="the least gain; default: the gate's")
     add("--groups", choices=("label", "camera"), help="every metric by this, too")
@@ -95,6 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, option) is not None and arguments.against is None:
             name = option.replace("_", "-")
             raise ValueError(f"--{name} needs --against: the old model's queries.")
+    if arguments.curve and arguments.new_gallery is None:
+        raise ValueError("--curve needs --new-gallery: the gallery embedded anew.")
     execution = Execution(
         block_rows=arguments.block_rows,
         device=arguments.device,
@@ -140,13 +152,23 @@ def run(arguments: argparse.Namespace) -> int:
             paragon=measurements.get("paragon"),
         )
         decision = decide(comparison, gate)
+    curve = None
+    if arguments.curve:
+        anew = side("gallery", arguments.new_gallery)
+        curve = _curve(protocol, queries, gallery, anew, execution)
     groups = None
     if arguments.groups is not None:
         groups = _by_group(protocol, queries, gallery, arguments.groups, execution)
-    _print(protocol, measurements, comparison, decision, groups, notes)
+    _print(protocol, measurements, comparison, decision, groups, curve, notes)
     if arguments.json_path is not None:
         _write_json(
-            arguments.json_path, protocol, measurements, comparison, decision, groups
+            arguments.json_path,
+            protocol,
+            measurements,
+            comparison,
+            decision,
+            groups,
+            curve,
         )
     if arguments.html_path is not None:
         write_report(
@@ -155,6 +177,7 @@ def run(arguments: argparse.Namespace) -> int:
             measurements,
             comparison=comparison,
             decision=decision,
+            curve=curve,
             groups=groups,
         )
     return 0
@@ -177,6 +200,34 @@ def _notes(
     return notes
 
 
+def _curve(
+    protocol: Protocol,
+    queries: EmbeddingSet,
+    old: EmbeddingSet,
+    new: EmbeddingSet,
+    execution: Execution,
+) -> BackfillingCurve:
+    """The curve of those of the protocol's metrics that have one."""
+    forms = r"retrieval/mAP|retrieval/CMC@\d+|verification/TAR@FAR=.*"
+    metrics = [name for name in protocol.metrics if re.fullmatch(forms, name)]
+    if not metrics:
+        raise ValueError(
+            "--curve needs retrieval/mAP, retrieval/CMC@k or verification/TAR@FAR=x "
+            f"among the protocol's metrics. Received: {', '.join(protocol.metrics)}."
+        )
+    return backfilling_curve(
+        old,
+        new,
+        random_order(len(old), protocol.bootstrap.seed),
+        queries=queries,
+        metrics=metrics,
+        cutoffs=paper_cutoffs(len(old)),
+        distance=protocol.distance,
+        exclude=protocol.exclude,
+        execution=execution,
+    )
+
+
 def _by_group(
     protocol: Protocol,
     queries: EmbeddingSet,
@@ -197,6 +248,7 @@ def _print(
     comparison: Comparison | None,
     decision: Decision | None,
     groups: dict[str, dict[str, float]] | None,
+    curve: BackfillingCurve | None,
     notes: list[str],
 ) -> None:
     from rich.box import SIMPLE_HEAD
@@ -224,6 +276,9 @@ def _print(
             show("Gain", gain_rows(comparison))
     if groups is not None:
         show("Groups", group_rows(groups))
+    if curve is not None:
+        areas = [[name, f"{curve.area(name):.4f}"] for name in curve.values]
+        show("Backfilling", (["metric, in random order", "area"], areas))
     counts = next(iter(measurements.values())).counts
     print(", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items()))
     for note in notes:
@@ -243,6 +298,7 @@ def _write_json(
     comparison: Comparison | None,
     decision: Decision | None,
     groups: dict[str, dict[str, float]] | None,
+    curve: BackfillingCurve | None,
 ) -> None:
     confidence = protocol.gate.confidence
     result: dict[str, Any] = {
@@ -260,6 +316,16 @@ def _write_json(
         },
         "warnings": [w for m in measurements.values() for w in m.warnings],
         "groups": groups,
+        "curve": None
+        if curve is None
+        else {
+            name: {
+                "cutoffs": curve.cutoffs[name].tolist(),
+                "values": values.tolist(),
+                "area": curve.area(name),
+            }
+            for name, values in curve.values.items()
+        },
         "comparison": None,
         "decision": None,
     }

@@ -287,3 +287,28 @@ def test_help_shows_an_example(capsys):
     assert "python -m keras_bct evaluate --protocol faces.yaml" in (
         capsys.readouterr().out
     )
+
+
+def test_the_curve_leads_from_the_old_gallery_to_the_new_one(folder):
+    sides = ["--queries", "new-queries", "--against", "old-queries"]
+    sides += ["--gallery", "old-gallery", "--new-gallery", "new-gallery"]
+    named = [
+        name if name.startswith("--") else str(folder / f"{name}.npz") for name in sides
+    ]
+    paths = ["--json", str(folder / "out.json"), "--html", str(folder / "out.html")]
+    assert run(folder, *named, "--curve", *paths) == 0
+
+    result = json.loads((folder / "out.json").read_text())
+    assert set(result["curve"]) == {"retrieval/mAP", "verification/TAR@FAR=0.01"}
+    for metric, curve in result["curve"].items():
+        measured = result["comparison"][metric]
+        assert curve["cutoffs"][0] == 0 and curve["cutoffs"][-1] == 120
+        assert curve["values"][0] == pytest.approx(measured["new_old"])
+        assert curve["values"][-1] == pytest.approx(measured["new_new"])
+        assert curve["area"] == pytest.approx(np.mean(curve["values"]))
+    assert "Backfilling: retrieval/mAP" in (folder / "out.html").read_text()
+
+
+def test_a_curve_without_the_new_gallery_is_refused(folder, capsys):
+    assert run(folder, "--curve") == 2
+    assert "--new-gallery" in capsys.readouterr().err
