@@ -75,7 +75,13 @@ def legacy(legacy_python, old_pictures, tmp_path_factory):
     folder = tmp_path_factory.mktemp("legacy")
     labels = np.repeat(np.arange(OLD_CLASSES), len(old_pictures) // OLD_CLASSES)
     np.savez(folder / "pictures.npz", images=old_pictures, labels=labels)
-    hidden = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
+    # TF_USE_LEGACY_KERAS is what TFX, imported by another test, leaves behind.
+    hidden = (
+        "PYTHONPATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "TF_USE_LEGACY_KERAS",
+        "VIRTUAL_ENV",
+    )
     made = subprocess.run(
         [legacy_python, MAKER, folder / "pictures.npz", folder],
         env={k: v for k, v in os.environ.items() if k not in hidden},
