@@ -30,7 +30,8 @@ class ArcFace(MarginLoss):
     Args:
         scale: The factor s, positive.
         margin: The margin m in radians, in [0, pi].
-        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
+        **kwargs: `label_smoothing` as in `ClassifierLoss`; `name`, `reduction` and
+            `dtype` as in `keras.losses.Loss`.
 
     Example:
         Two classes, s = 1, m = pi / 2: the target's angle goes from 0 to pi / 2.

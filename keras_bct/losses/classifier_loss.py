@@ -20,9 +20,14 @@ class ClassifierLoss(keras.losses.Loss):
     which is exact under `MirroredStrategy`.
 
     Args:
+        label_smoothing: The share e of a label that is spread evenly over all classes,
+            in [0, 1): the target is 1 - e + e / classes, every other class e / classes.
         name: Name of the loss.
         reduction: As in `keras.losses.Loss`.
         dtype: Float32 unless told otherwise.
+
+    Raises:
+        ValueError: `label_smoothing` is out of its range.
 
     Attributes:
         kind: The kind of `keras_bct.classifier.Classifier` that the loss trains.
@@ -37,11 +42,18 @@ class ClassifierLoss(keras.losses.Loss):
     def __init__(
         self,
         *,
+        label_smoothing: float = 0.0,
         name: str | None = None,
         reduction: str = "sum_over_batch_size",
         dtype: Any = "float32",
     ) -> None:
         super().__init__(name=name, reduction=reduction, dtype=dtype)
+        self.label_smoothing = float(label_smoothing)
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(
+                "`label_smoothing` should be at least 0 and below 1. Received: "
+                f"{label_smoothing!r}."
+            )
 
     def classes(self, outputs: Any) -> int:
         """Give the number of classes that `outputs` are about."""
@@ -77,14 +89,22 @@ class ClassifierLoss(keras.losses.Loss):
             not raise.
         """
         labels, valid = row_labels(y_true, self.classes(y_pred))
-        values = ops.sparse_categorical_crossentropy(
-            labels, self.logits(labels, y_pred), from_logits=True
-        )
+        logits = self.logits(labels, y_pred)
+        values = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+        if self.label_smoothing:
+            # Cross entropy is linear in what it is taken with: of the target's share
+            # e goes to the mean over all classes. No (batch, classes) labels are made.
+            target = ops.take_along_axis(logits, labels[:, None], axis=1)[:, 0]
+            values += self.label_smoothing * (target - ops.mean(logits, axis=1))
         return ops.where(valid, values, np.nan)
 
     def get_config(self) -> dict[str, Any]:
         """Give what the constructor takes."""
-        return {**super().get_config(), "dtype": self.dtype}
+        return {
+            **super().get_config(),
+            "label_smoothing": self.label_smoothing,
+            "dtype": self.dtype,
+        }
 
 
 class MarginLoss(ClassifierLoss):

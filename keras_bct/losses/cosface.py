@@ -18,7 +18,8 @@ class CosFace(MarginLoss):
     Args:
         scale: The factor s, positive.
         margin: The margin m on the cosine, zero or more; 0.4 in the BCT paper.
-        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
+        **kwargs: `label_smoothing` as in `ClassifierLoss`; `name`, `reduction` and
+            `dtype` as in `keras.losses.Loss`.
 
     Example:
         Two classes, s = 1, m = 0.5: the logits become (0, 0.5 - 0.5).

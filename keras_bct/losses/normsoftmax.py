@@ -17,7 +17,8 @@ class NormSoftmax(ClassifierLoss):
 
     Args:
         scale: The factor s, positive.
-        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
+        **kwargs: `label_smoothing` as in `ClassifierLoss`; `name`, `reduction` and
+            `dtype` as in `keras.losses.Loss`.
 
     Example:
         >>> import numpy as np

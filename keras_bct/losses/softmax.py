@@ -16,7 +16,8 @@ class Softmax(ClassifierLoss):
     Takes what `LinearHead` gives.
 
     Args:
-        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
+        **kwargs: `label_smoothing` as in `ClassifierLoss`; `name`, `reduction` and
+            `dtype` as in `keras.losses.Loss`.
 
     Example:
         >>> import numpy as np

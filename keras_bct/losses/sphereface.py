@@ -28,7 +28,8 @@ class SphereFace(MarginLoss):
     Args:
         scale: The factor s, positive, or None for `|x|`.
         margin: The factor m on the angle, a whole number, at least 1.
-        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
+        **kwargs: `label_smoothing` as in `ClassifierLoss`; `name`, `reduction` and
+            `dtype` as in `keras.losses.Loss`.
 
     Example:
         Two classes, s = 1, m = 2: the target's angle of 45 degrees becomes 90.

@@ -164,9 +164,61 @@ def test_no_matrix_beside_the_logits_is_made_for_the_labels():
     assert not [op.name for op in graph.graph.get_operations() if op.type == "OneHot"]
 
 
+def smoothed(outputs, labels, scale, target, smoothing):
+    """Cross entropy with the whole matrix of softened labels, in float64."""
+    logits = scale * np.asarray(outputs, np.float64)
+    for row, label in enumerate(labels):
+        logits[row, label] = scale * target(outputs[row, label])
+    softened = np.full_like(logits, smoothing / logits.shape[1])
+    softened[np.arange(len(labels)), labels] += 1 - smoothing
+    highest = logits.max(axis=1, keepdims=True)
+    shares = logits - highest
+    shares -= np.log(np.exp(shares).sum(axis=1, keepdims=True))
+    return -(softened * shares).sum(axis=1)
+
+
+@every_form
+@pytest.mark.parametrize("smoothing", [0.1, 0.6])
+def test_smoothed_labels_spread_a_share_over_all_classes(
+    loss, scale, target, smoothing, cosines, numeric_gradient, value_and_gradient
+):
+    outputs, labels = cosines
+    smooth = type(loss).from_config({**loss.get_config(), "label_smoothing": smoothing})
+    values, gradient = value_and_gradient(smooth, labels, outputs)
+    wanted = smoothed(outputs, labels, scale, target, smoothing)
+    np.testing.assert_allclose(values, wanted, rtol=2e-5)
+    slope = numeric_gradient(
+        lambda point: smoothed(point, labels, scale, target, smoothing).sum(), outputs
+    )
+    np.testing.assert_allclose(gradient, slope, rtol=2e-4, atol=1e-5)
+
+
+def test_smoothed_labels_agree_with_keras_where_keras_has_them():
+    logits = np.random.default_rng(2).normal(size=(6, 5)).astype("float32")
+    labels = np.array([0, 1, 2, 3, 4, 0])
+    keras_loss = keras.losses.CategoricalCrossentropy(
+        from_logits=True, label_smoothing=0.1
+    )
+    np.testing.assert_allclose(
+        float(losses.Softmax(label_smoothing=0.1)(labels, logits)),
+        float(keras_loss(np.eye(5)[labels], logits)),
+        rtol=1e-6,
+    )
+
+
+def test_smoothing_makes_no_matrix_of_labels():
+    loss = losses.Softmax(label_smoothing=0.1)
+    graph = tf.function(loss.call).get_concrete_function(
+        tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, 5], tf.float32)
+    )
+    assert not [op.name for op in graph.graph.get_operations() if op.type == "OneHot"]
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: losses.Softmax(label_smoothing=1.0), "`label_smoothing` should be"),
+        (lambda: losses.CosFace(scale=1.0, margin=0.3, label_smoothing=-0.1), "below"),
         (lambda: losses.NormSoftmax(scale=0.0), "`scale` should be a positive number"),
         (lambda: losses.CosFace(scale=-1.0, margin=0.3), "`scale` should be"),
         (lambda: losses.CosFace(scale=1.0, margin=-0.3), "`margin` should be"),
