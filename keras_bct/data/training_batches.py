@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ def training_dataset(
     patterns: Patterns,
     *,
     class_names: Sequence[str],
-    old_class_names: Sequence[str] | None = None,
+    old_class_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     image_shape: tuple[int, int, int],
     batch_size: int,
     seed: int,
@@ -51,7 +51,8 @@ def training_dataset(
         patterns: a TFRecord file or glob pattern, or several; see `read_records`.
         class_names: the rows of the new classifier, in order.
         old_class_names: the rows of the old classifier; None when there is no
-            predecessor.
+            predecessor. Several old classifiers: a mapping from the name of each
+            one's labels, which is its output's in `compatible_model`, to its rows.
         image_shape: height, width and channels of every picture.
         batch_size: pictures a batch.
         seed: of the order and of the augmentation.
@@ -70,17 +71,19 @@ def training_dataset(
         An infinite dataset of `(images, labels)`: images float32 in 0..255 of shape
         (batch_size, height, width, channels); labels a dictionary of `new`, int32
         rows of `class_names`, and `old`, int32 rows of `old_class_names` or -1 where
-        it lacks the class. `old` is left out when there is no predecessor.
+        it lacks the class. `old` is left out when there is no predecessor; of several
+        old classifiers each has labels under its own name.
 
     Raises:
         FileNotFoundError: a pattern that matches no file.
         ValueError: no pictures or pictures of one class only, a label that is not in
             `class_names`, bytes that are no picture of `image_shape` (named by id),
-            duplicated ids or class names.
+            duplicated ids or class names, old labels named `new`.
     """
+    old_rows = _named(old_class_names)
     for argument, names in (
         ("class_names", class_names),
-        ("old_class_names", old_class_names or ()),
+        *(("old_class_names", rows) for rows in old_rows.values()),
     ):
         twice = [name for name, n in collections.Counter(names).items() if n > 1]
         if twice:
@@ -110,8 +113,8 @@ def training_dataset(
             f"picture {picture!r}"
         )
     labels = {"new": tf.constant(_rows(records.labels, class_names))}
-    if old_class_names is not None:
-        labels["old"] = tf.constant(_rows(records.labels, old_class_names))
+    for name, rows in old_rows.items():
+        labels[name] = tf.constant(_rows(records.labels, rows))
     order = (
         epoch_order(len(records), batch_size, seed)
         if pictures_per_class is None
@@ -137,6 +140,22 @@ def training_dataset(
     return batches.apply(
         tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     ).prefetch(_BATCHES_AHEAD)
+
+
+def _named(
+    old_class_names: Sequence[str] | Mapping[str, Sequence[str]] | None,
+) -> Mapping[str, Sequence[str]]:
+    """Give the rows of every old classifier by the name of its labels."""
+    if old_class_names is None:
+        return {}
+    if not isinstance(old_class_names, Mapping):
+        return {"old": old_class_names}
+    if "new" in old_class_names:
+        raise ValueError(
+            "`old_class_names` should not name an old classifier 'new', the name of "
+            f"the new labels. Received: {', '.join(old_class_names)}"
+        )
+    return old_class_names
 
 
 def _batches_in_memory(

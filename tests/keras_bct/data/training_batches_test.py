@@ -87,6 +87,28 @@ def test_labels_are_the_rows_of_the_classifiers_by_name(seven):
             assert old == {"ku": 0, "ka": 1, "ki": -1}[label]
 
 
+def test_several_old_classifiers_have_labels_of_their_own(seven):
+    old_names = {"old": ("ku", "ka"), "older": ("ki",)}
+    for images, labels in batches(seven, 5, old_class_names=old_names):
+        names = [LABELS[round(picture[0, 0, 0])] for picture in images]
+        assert set(labels) == {"new", "old", "older"}
+        assert [NAMES[row] for row in labels["new"]] == names
+        rows = {"ku": 0, "ka": 1}
+        assert labels["old"].tolist() == [rows.get(name, -1) for name in names]
+        assert labels["older"].tolist() == [0 if n == "ki" else -1 for n in names]
+        assert labels["older"].dtype == np.int32
+
+
+def test_old_labels_may_not_hide_the_new_ones(seven):
+    with pytest.raises(ValueError, match=r"`old_class_names` should not name.*'new'"):
+        batches(seven, 1, old_class_names={"new": ("ka", "ki")})
+
+
+def test_class_named_twice_by_one_of_several_is_refused(seven):
+    with pytest.raises(ValueError, match=r"`old_class_names`.*'ki'"):
+        batches(seven, 1, old_class_names={"a": ("ka",), "b": ("ki", "ki")})
+
+
 def test_without_predecessor_there_is_no_old_label(seven):
     ((_, labels),) = batches(seven, 1)
     assert set(labels) == {"new"}
