@@ -8,20 +8,16 @@ a file that nobody names.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
-import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,113 +30,10 @@ from registry.errors import (
     UsageError,
 )
 from registry.fingerprint import digest_file
-from registry.storage import sync_folder
-
-if TYPE_CHECKING:
-    from keras_bct.evaluation import EmbeddingSet
-
-MANIFEST = "manifest.json"
-_LOCK = ".lock"
-_ROWS_PER_BATCH = 1 << 20
-
-Floats = npt.NDArray[np.float32]
-
-
-def arrow_schema(embedding_size: int) -> pa.Schema:
-    """Columns of a gallery with embeddings of this size."""
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("label", pa.string()),
-            pa.field("camera", pa.string()),
-            pa.field(
-                "fingerprint", pa.dictionary(pa.int32(), pa.string()), nullable=False
-            ),
-            pa.field(
-                "embedding",
-                pa.list_(pa.field("item", pa.float32()), embedding_size),
-                nullable=False,
-            ),
-        ]
-    )
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One Arrow file of a gallery.
-
-    Attributes:
-        file: Its name in the gallery's folder.
-        rows: Number of rows.
-        size: Bytes.
-        sha256: Of the file.
-        fingerprints: Number of rows by the version that made them.
-        added: The generation that it came with.
-    """
-
-    file: str
-    rows: int
-    size: int
-    sha256: str
-    fingerprints: dict[str, int] = field(hash=False)
-    added: int
-
-
-@dataclass(frozen=True)
-class GalleryRows:
-    """Rows of a gallery.
-
-    Attributes:
-        table: Arrow table with the columns `id`, `label`, `camera`, `fingerprint` and
-            `embedding`, memory-mapped.
-    """
-
-    table: pa.Table
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return int(self.table.num_rows)
-
-    def column(self, name: str) -> list[str | None]:
-        """A column of strings; None where a value is not known."""
-        values: list[str | None] = self.table.column(name).to_pylist()
-        return values
-
-    @property
-    def embeddings(self) -> Floats:
-        """Embeddings, float32 (rows, d); not copied when they lie in one piece."""
-        column = self.table.column("embedding")
-        size = column.type.list_size
-        pieces = [
-            chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, size)
-            for chunk in column.chunks
-            if len(chunk)
-        ]
-        if not pieces:
-            return np.empty((0, size), np.float32)
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
-    def embedding_set(self) -> EmbeddingSet:
-        """The rows as evaluation takes them.
-
-        Raises:
-            UsageError: Rows without a label.
-        """
-        from keras_bct.evaluation import EmbeddingSet
-
-        labels = self.table.column("label")
-        if labels.null_count:
-            raise UsageError(
-                f"{labels.null_count:,} rows of the gallery have no label, and a "
-                "protocol cannot be measured without. Append rows with labels."
-            )
-        cameras = self.table.column("camera")
-        return EmbeddingSet(
-            np.array(self.column("id"), np.str_),
-            np.array(self.column("label"), np.str_),
-            None if cameras.null_count else np.array(self.column("camera"), np.str_),
-            self.embeddings,
-        )
+from registry.gallery_manifest import MANIFEST, locked, read_manifest, write_manifest
+from registry.gallery_rows import Floats, GalleryRows, arrow_schema
+from registry.gallery_segment import Segment, write_segment
+from registry.incoming_rows import check_rows
 
 
 @dataclass(frozen=True)
@@ -174,7 +67,7 @@ class Gallery:
             )
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        with locked(path):
             if (path / MANIFEST).exists():
                 raise UsageError(f"There is a gallery in {path} already.")
             gallery = cls(path, embedding_size, 0, (), _now())
@@ -191,28 +84,7 @@ class Gallery:
                 that it names; a mapped file that is too short would crash the process.
         """
         path = Path(folder)
-        try:
-            content = json.loads((path / MANIFEST).read_text())
-            schema = content["schema"]
-            if schema != 1:
-                raise RegistryError(
-                    f"The gallery in {path} has schema {schema!r}; this release reads "
-                    "1. Upgrade with `pip install --upgrade keras-bct`."
-                )
-            gallery = cls(
-                path,
-                content["embedding_size"],
-                content["generation"],
-                tuple(Segment(**segment) for segment in content["segments"]),
-                content["created"],
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            raise NotFoundError(f"There is no gallery in {path}.") from None
-        except (ValueError, TypeError, KeyError) as error:
-            raise IntegrityError(
-                f"The manifest of the gallery in {path} cannot be read: {error}.",
-                [f"{MANIFEST}: cannot be read"],
-            ) from error
+        gallery = cls(path, **read_manifest(path))
         bad = gallery.check_sizes()
         if bad:
             raise IntegrityError(f"Files of the gallery in {path} are damaged:", bad)
@@ -259,7 +131,7 @@ class Gallery:
         tables = []
         for segment in self.segments:
             if fingerprint is None or fingerprint in segment.fingerprints:
-                table = self._map(segment)
+                table = segment.map(self.folder)
                 if fingerprint is not None and len(segment.fingerprints) > 1:
                     mask = pc.equal(
                         table.column("fingerprint").cast(pa.string()), fingerprint
@@ -275,7 +147,7 @@ class Gallery:
         wanted = ids if isinstance(ids, pa.Array) else pa.array(ids, pa.string())
         held: set[str] = set()
         for segment in self.segments:
-            column = self._map(segment).column("id")
+            column = segment.map(self.folder).column("id")
             found = column.filter(pc.is_in(column, value_set=wanted))
             held.update(found.to_pylist())
         return held
@@ -324,7 +196,7 @@ class Gallery:
                 "`fingerprint` should be that of a version, 64 hexadecimal "
                 f"characters. Received: {fingerprint!r}."
             )
-        with _locked(self.folder):
+        with locked(self.folder):
             now_at = Gallery.open(self.folder)
             held = now_at.ids_held(columns["id"])
             if held:
@@ -363,7 +235,7 @@ class Gallery:
             digest = digest_file(self.folder / segment.file, progress)
             if digest.sha256 != segment.sha256:
                 bad.append(f"{segment.file}: content changed")
-            elif self._made_by(segment) != segment.fingerprints:
+            elif segment.made_by(self.folder) != segment.fingerprints:
                 bad.append(f"{MANIFEST}: names other versions than {segment.file} has")
         return bad
 
@@ -379,18 +251,6 @@ class Gallery:
                 f"Files of the gallery in {self.folder} are damaged:", bad
             )
 
-    def _made_by(self, segment: Segment) -> dict[str, int]:
-        counted: Counter[str] = Counter()
-        for chunk in self._map(segment).column("fingerprint").chunks:
-            numbers = np.bincount(chunk.indices.to_numpy(), minlength=1)
-            names = chunk.dictionary.to_pylist()
-            counted.update({names[n]: int(numbers[n]) for n in numbers.nonzero()[0]})
-        return dict(counted)
-
-    def _map(self, segment: Segment) -> pa.Table:
-        source = pa.memory_map(str(self.folder / segment.file), "r")
-        return pa.ipc.open_file(source).read_all()
-
     def _remove_unnamed(self) -> None:
         """Removes what writers left that died before their commit."""
         named = {segment.file for segment in self.segments}
@@ -404,16 +264,7 @@ class Gallery:
         generation = self.generation + 1
         path = self.folder / f"segment-{generation:06d}.arrow"
         try:
-            _write_segment(path, columns, vectors, fingerprint)
-            digest = digest_file(path)
-            segment = Segment(
-                file=path.name,
-                rows=len(vectors),
-                size=digest.size,
-                sha256=digest.sha256,
-                fingerprints={fingerprint: len(vectors)},
-                added=generation,
-            )
+            segment = write_segment(path, columns, vectors, fingerprint, generation)
             gallery = Gallery(
                 self.folder,
                 self.embedding_size,
@@ -431,141 +282,16 @@ class Gallery:
         return gallery
 
     def _commit(self) -> None:
-        content = {
-            "schema": 1,
-            "generation": self.generation,
-            "embedding_size": self.embedding_size,
-            "rows": self.rows,
-            "created": self.created,
-            "segments": [asdict(segment) for segment in self.segments],
-        }
-        partial = self.folder / f"{MANIFEST}.partial"
-        with open(partial, "w") as file:
-            json.dump(content, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        sync_folder(self.folder)
-        os.replace(partial, self.folder / MANIFEST)
-        sync_folder(self.folder)
-
-
-def _write_segment(
-    path: Path, columns: dict[str, pa.Array], vectors: Floats, fingerprint: str
-) -> None:
-    schema = arrow_schema(vectors.shape[1])
-    dictionary = pa.array([fingerprint])
-    with open(path, "wb") as file:
-        with pa.ipc.new_file(file, schema) as writer:
-            for start in range(0, len(vectors), _ROWS_PER_BATCH):
-                part = vectors[start : start + _ROWS_PER_BATCH]
-                made_by = pa.DictionaryArray.from_arrays(
-                    pa.array(np.zeros(len(part), np.int32)), dictionary
-                )
-                arrays = [
-                    *(
-                        columns[name].slice(start, len(part))
-                        for name in ("id", "label", "camera")
-                    ),
-                    made_by,
-                    pa.FixedSizeListArray.from_arrays(
-                        pa.array(np.ascontiguousarray(part).reshape(-1)),
-                        vectors.shape[1],
-                    ),
-                ]
-                writer.write_batch(pa.record_batch(arrays, schema=schema))
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def check_rows(
-    embedding_size: int,
-    ids: Sequence[str],
-    embeddings: npt.ArrayLike,
-    labels: Sequence[str | None] | None = None,
-    cameras: Sequence[str | None] | None = None,
-) -> tuple[dict[str, pa.Array], Floats]:
-    """Columns and embeddings as a gallery stores them.
-
-    Raises:
-        InvalidGalleryError: No rows, an id twice, another width, NaN or infinity.
-    """
-    vectors = _check_vectors(embeddings, ids, embedding_size)
-    columns = {"id": _strings("ids", ids, len(vectors))}
-    refuse_duplicates(columns["id"].to_pylist())
-    for name, values in (("label", labels), ("camera", cameras)):
-        columns[name] = (
-            pa.nulls(len(vectors), pa.string())
-            if values is None
-            else _strings(f"{name}s", values, len(vectors))
+        write_manifest(
+            self.folder,
+            {
+                "generation": self.generation,
+                "embedding_size": self.embedding_size,
+                "rows": self.rows,
+                "created": self.created,
+                "segments": [asdict(segment) for segment in self.segments],
+            },
         )
-    return columns, vectors
-
-
-def _check_vectors(embeddings: npt.ArrayLike, ids: Sequence[str], size: int) -> Floats:
-    vectors = np.asarray(embeddings)
-    if vectors.ndim != 2 or not len(vectors) or vectors.dtype.kind != "f":
-        raise InvalidGalleryError(
-            "`embeddings` should be floating, of shape (rows, components), with at "
-            f"least one row. Received: {vectors.dtype} {vectors.shape}."
-        )
-    if vectors.shape[1] != size:
-        raise InvalidGalleryError(
-            f"Embeddings of this gallery have {size} components. Received: "
-            f"{vectors.shape[1]}. A version with more of them is compared by its first "
-            f"{size} (`first_components`); one with fewer needs its own gallery."
-        )
-    if len(ids) != len(vectors):
-        raise InvalidGalleryError(
-            f"`ids` should name each of the {len(vectors)} rows. Received: {len(ids)}."
-        )
-    with np.errstate(over="ignore"):
-        vectors = vectors.astype(np.float32, copy=False)
-    for start in range(0, len(vectors), 65536):
-        finite = np.isfinite(vectors[start : start + 65536]).all(axis=1)
-        if not finite.all():
-            row = start + int(np.flatnonzero(~finite)[0])
-            raise InvalidGalleryError(
-                f"Embeddings should be finite in float32. Received NaN or infinity for "
-                f"id {ids[row]!r}. Nothing was appended."
-            )
-    return vectors
-
-
-def _strings(argument: str, values: Sequence[str | None], rows: int) -> pa.Array:
-    if len(values) != rows:
-        raise InvalidGalleryError(
-            f"`{argument}` should have one value for each of the {rows} rows. "
-            f"Received: {len(values)}."
-        )
-    column = pa.array([None if v is None else str(v) for v in values], pa.string())
-    if argument == "ids" and pc.any(pc.equal(pc.utf8_length(column), 0)).as_py():
-        raise InvalidGalleryError("`ids` should not be empty. Received: ''.")
-    return column
-
-
-def refuse_duplicates(ids: Sequence[str]) -> None:
-    """Raises InvalidGalleryError when an id is there twice."""
-    counts = Counter(ids)
-    if len(counts) < len(ids):
-        name, times = counts.most_common(1)[0]
-        raise InvalidGalleryError(
-            f"`ids` should name each row once. Received {name!r} {times} times. "
-            "Nothing was appended."
-        )
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One writer at a time; the kernel lets go of the lock of a process that dies."""
-    try:
-        handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    except FileNotFoundError:
-        raise NotFoundError(f"There is no gallery in {folder}.") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _now() -> str:

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from registry.errors import InvalidGalleryError, UsageError
-from registry.gallery import Gallery, GalleryRows
+from registry.gallery import Gallery
+from registry.gallery_rows import GalleryRows
 
 SUFFIXES = (".parquet", ".arrow", ".npz")
 

@@ -106,7 +106,7 @@ class GalleryStore(EvidenceStore):
             UsageError: Bytes are no picture; the message names them by id.
             IntegrityError: The version's files are not those that were registered.
         """
-        from registry.gallery import refuse_duplicates
+        from registry.incoming_rows import refuse_duplicates
 
         ids = [str(name) for name in pictures.ids]
         refuse_duplicates(ids)
@@ -160,8 +160,8 @@ class GalleryStore(EvidenceStore):
             InvalidGalleryError: NaN, another width, an id that is held. Nothing was
                 added.
         """
-        from registry.gallery import check_rows
         from registry.gallery_files import read_file
+        from registry.incoming_rows import check_rows
 
         rows = read_file(path)
         if self._gallery_if_any(gallery) is None:

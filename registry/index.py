@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.fingerprint import digest_file
-from registry.gallery import GalleryRows
+from registry.gallery_rows import GalleryRows
 from registry.integrity import differences
 from registry.storage import sync_folder
 

@@ -181,7 +181,7 @@ def test_a_killed_append_is_invisible_and_cleared(gallery, environment, instant)
         if sys.argv[2] == "before the manifest":
             gallery.Gallery._commit = die
         else:
-            gallery.os.fsync = die
+            os.fsync = die
         gallery.Gallery.open(sys.argv[1]).append(["m"], np.ones((1, 3)), "b" * 64)
         """
     )

@@ -1,0 +1,93 @@
+"""Rows of a gallery: an Arrow table whose embeddings stay on disk until used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from registry.errors import UsageError
+
+if TYPE_CHECKING:
+    from keras_bct.evaluation import EmbeddingSet
+
+Floats = npt.NDArray[np.float32]
+
+
+def arrow_schema(embedding_size: int) -> pa.Schema:
+    """Columns of a gallery with embeddings of this size."""
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("label", pa.string()),
+            pa.field("camera", pa.string()),
+            pa.field(
+                "fingerprint", pa.dictionary(pa.int32(), pa.string()), nullable=False
+            ),
+            pa.field(
+                "embedding",
+                pa.list_(pa.field("item", pa.float32()), embedding_size),
+                nullable=False,
+            ),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class GalleryRows:
+    """Rows of a gallery.
+
+    Attributes:
+        table: Arrow table with the columns `id`, `label`, `camera`, `fingerprint` and
+            `embedding`, memory-mapped.
+    """
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return int(self.table.num_rows)
+
+    def column(self, name: str) -> list[str | None]:
+        """A column of strings; None where a value is not known."""
+        values: list[str | None] = self.table.column(name).to_pylist()
+        return values
+
+    @property
+    def embeddings(self) -> Floats:
+        """Embeddings, float32 (rows, d); not copied when they lie in one piece."""
+        column = self.table.column("embedding")
+        size = column.type.list_size
+        pieces = [
+            chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, size)
+            for chunk in column.chunks
+            if len(chunk)
+        ]
+        if not pieces:
+            return np.empty((0, size), np.float32)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def embedding_set(self) -> EmbeddingSet:
+        """The rows as evaluation takes them.
+
+        Raises:
+            UsageError: Rows without a label.
+        """
+        from keras_bct.evaluation import EmbeddingSet
+
+        labels = self.table.column("label")
+        if labels.null_count:
+            raise UsageError(
+                f"{labels.null_count:,} rows of the gallery have no label, and a "
+                "protocol cannot be measured without. Append rows with labels."
+            )
+        cameras = self.table.column("camera")
+        return EmbeddingSet(
+            np.array(self.column("id"), np.str_),
+            np.array(self.column("label"), np.str_),
+            None if cameras.null_count else np.array(self.column("camera"), np.str_),
+            self.embeddings,
+        )

@@ -1,0 +1,104 @@
+"""Segments of a gallery: Arrow files that are written once and never changed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from registry.fingerprint import digest_file
+from registry.gallery_rows import Floats, arrow_schema
+
+_ROWS_PER_BATCH = 1 << 20
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One Arrow file of a gallery.
+
+    Attributes:
+        file: Its name in the gallery's folder.
+        rows: Number of rows.
+        size: Bytes.
+        sha256: Of the file.
+        fingerprints: Number of rows by the version that made them.
+        added: The generation that it came with.
+    """
+
+    file: str
+    rows: int
+    size: int
+    sha256: str
+    fingerprints: dict[str, int] = field(hash=False)
+    added: int
+
+    def map(self, folder: Path) -> pa.Table:
+        """Its rows, memory-mapped."""
+        source = pa.memory_map(str(folder / self.file), "r")
+        return pa.ipc.open_file(source).read_all()
+
+    def made_by(self, folder: Path) -> dict[str, int]:
+        """Number of rows by the version that made them, counted in the file itself."""
+        counted: Counter[str] = Counter()
+        for chunk in self.map(folder).column("fingerprint").chunks:
+            numbers = np.bincount(chunk.indices.to_numpy(), minlength=1)
+            names = chunk.dictionary.to_pylist()
+            counted.update({names[n]: int(numbers[n]) for n in numbers.nonzero()[0]})
+        return dict(counted)
+
+
+def write_segment(
+    path: Path,
+    columns: dict[str, pa.Array],
+    vectors: Floats,
+    fingerprint: str,
+    generation: int,
+) -> Segment:
+    """Writes rows of one version to a new file.
+
+    Args:
+        path: The file.
+        columns: `id`, `label` and `camera`.
+        vectors: (n, d) embeddings.
+        fingerprint: Of the version that made them.
+        generation: The one that they come with.
+
+    Raises:
+        OSError: The file system refuses.
+    """
+    schema = arrow_schema(vectors.shape[1])
+    dictionary = pa.array([fingerprint])
+    with open(path, "wb") as file:
+        with pa.ipc.new_file(file, schema) as writer:
+            for start in range(0, len(vectors), _ROWS_PER_BATCH):
+                part = vectors[start : start + _ROWS_PER_BATCH]
+                made_by = pa.DictionaryArray.from_arrays(
+                    pa.array(np.zeros(len(part), np.int32)), dictionary
+                )
+                arrays = [
+                    *(
+                        columns[name].slice(start, len(part))
+                        for name in ("id", "label", "camera")
+                    ),
+                    made_by,
+                    pa.FixedSizeListArray.from_arrays(
+                        pa.array(np.ascontiguousarray(part).reshape(-1)),
+                        vectors.shape[1],
+                    ),
+                ]
+                writer.write_batch(pa.record_batch(arrays, schema=schema))
+        file.flush()
+        os.fsync(file.fileno())
+    digest = digest_file(path)
+    return Segment(
+        file=path.name,
+        rows=len(vectors),
+        size=digest.size,
+        sha256=digest.sha256,
+        fingerprints={fingerprint: len(vectors)},
+        added=generation,
+    )
