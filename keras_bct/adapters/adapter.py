@@ -6,269 +6,260 @@ stand for the other.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.affine_map import AffineMap
+from keras_bct.adapters.description import AdapterDescription, Setting
+from keras_bct.adapters.embedding_map import EmbeddingMap, check_side_information
+from keras_bct.adapters.stored_map import read_map, write_adapter
 
-_A = TypeVar("_A", bound="_Adapter")
-
-_SCHEMA = 1
-_DESCRIPTION = "adapter.json"
-_MATRIX = "adapter_matrix.npy"
-_OFFSET = "adapter_offset.npy"
-_FIELDS = frozenset(
-    {
-        "schema",
-        "direction",
-        "method",
-        "settings",
-        "pairs",
-        "old_fingerprint",
-        "new_fingerprint",
-    }
-)
+_A = TypeVar("_A", bound="Adapter")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Adapter:
-    """What both directions share.
+class Adapter:
+    """What both directions share; an adapter is an `OldToNew` or a `NewToOld`.
 
     Attributes:
-        affine_map: The map itself.
+        map: The map itself, closed-form or learned.
         old_fingerprint: Of the version that made the old embeddings.
         new_fingerprint: Of the version that made the new embeddings.
         method: The name of the method that fitted the map.
-        settings: What the method was told or chose, numbers by name.
         pairs: How many pairs the map was fitted to.
+        settings: What the method was told or chose, by name.
+        direction: `old-to-new` or `new-to-old`.
+        source: `old` or `new`: what goes in.
+        target: `old` or `new`: what comes out.
+
+    Raises:
+        ValueError: A fingerprint is empty, or both are the same.
     """
 
-    affine_map: AffineMap
+    map: EmbeddingMap
     old_fingerprint: str
     new_fingerprint: str
     method: str
     pairs: int
-    settings: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict)
 
     direction: ClassVar[str]
+    source: ClassVar[str]
+    target: ClassVar[str]
 
     def __post_init__(self) -> None:
         """Refuse sides that nothing could tell apart."""
         check_fingerprints(self.old_fingerprint, self.new_fingerprint)
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
+    @property
+    def input_size(self) -> int:
+        """The number of components that go in."""
+        return self.map.input_size
+
+    @property
+    def output_size(self) -> int:
+        """The number of components that come out."""
+        return self.map.output_size
+
+    @property
+    def side_size(self) -> int | None:
+        """The number of components of side information; None: the map takes none."""
+        return self.map.side_size
+
+    @property
+    def has_variance(self) -> bool:
+        """Whether `log_variance` gives anything."""
+        return self.map.has_variance
+
+    def transform(
+        self,
+        rows: NDArray[Any],
+        /,
+        *,
+        fingerprint: str | None = None,
+        side_information: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Map embeddings of the source side into the target's space.
+
+        Args:
+            rows: `(n, input_size)` raw embeddings of the source's version.
+            fingerprint: Of the version that made them, as stored with the rows; when
+                given, rows of any other version are refused.
+            side_information: `(n, side_size)` where the map was fitted with some.
+
+        Returns:
+            `(n, output_size)` float32; a closed-form map gives float64 for float64.
+
+        Raises:
+            ValueError: Rows of another version, another shape, NaN or infinity, or
+                side information where there should be none or the other way round.
+            TypeError: No floating type.
+        """
+        self._check(rows, fingerprint, side_information)
+        return self.map(rows, side_information, name=self.source)
+
+    def log_variance(
+        self,
+        rows: NDArray[Any],
+        /,
+        *,
+        fingerprint: str | None = None,
+        side_information: NDArray[Any] | None = None,
+    ) -> NDArray[Any] | None:
+        """Predict the error of each mapped row.
+
+        Args:
+            rows: As `transform`.
+            fingerprint: As `transform`.
+            side_information: As `transform`.
+
+        Returns:
+            `(n,)` float32, `log sigma^2`; None where the map has no variance.
+
+        Raises:
+            ValueError: As `transform`.
+            TypeError: No floating type.
+        """
+        self._check(rows, fingerprint, side_information)
+        if not self.has_variance:
+            return None
+        return self.map.with_variance(rows, side_information, name=self.source)[1]
+
+    def transform_with_variance(
+        self,
+        rows: NDArray[Any],
+        /,
+        *,
+        fingerprint: str | None = None,
+        side_information: NDArray[Any] | None = None,
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Give `transform` and `log_variance` in one pass over the rows."""
+        self._check(rows, fingerprint, side_information)
+        return self.map.with_variance(rows, side_information, name=self.source)
+
+    def inverse_transform(
+        self, rows: NDArray[Any], /, *, fingerprint: str | None = None
+    ) -> NDArray[Any]:
+        """Undo `transform`.
+
+        For rows that nothing was mapped to this is the nearest way back, not the best
+        map in that direction; that is an adapter of its own.
+
+        Args:
+            rows: `(n, output_size)` embeddings in the target's space.
+            fingerprint: Of the version that made them; checked when given.
+
+        Returns:
+            `(n, input_size)`.
+
+        Raises:
+            ValueError: The map loses components or has no inverse; or as `transform`.
+            TypeError: No floating type.
+        """
+        self._check_version(self.target, fingerprint)
+        return self.map.inverse(rows, name=self.target)
+
     def save(self, directory: str | Path) -> None:
-        """Write `adapter.json`, `adapter_matrix.npy` and `adapter_offset.npy`.
+        """Write `adapter.json` and the map's files, no pickle.
+
+        They are written beside their places first and moved when all are whole;
+        `adapter.json`, then `saved_model.pb` where there is one, come last. So what an
+        interruption leaves is refused by `load_adapter`.
 
         Args:
             directory: Made when it does not exist; files of the same names are
-                replaced, the description last.
+                replaced.
         """
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        # Without its description an adapter that was cut off is none.
-        (directory / _DESCRIPTION).unlink(missing_ok=True)
-        np.save(directory / _MATRIX, self.affine_map.matrix, allow_pickle=False)
-        np.save(directory / _OFFSET, self.affine_map.offset, allow_pickle=False)
-        description = {
-            "schema": _SCHEMA,
-            "direction": self.direction,
-            "method": self.method,
-            "settings": dict(self.settings),
-            "pairs": self.pairs,
-            "old_fingerprint": self.old_fingerprint,
-            "new_fingerprint": self.new_fingerprint,
-        }
-        (directory / _DESCRIPTION).write_text(
-            json.dumps(description, ensure_ascii=False, indent=1) + "\n",
-            encoding="utf-8",
+        write_adapter(
+            Path(directory),
+            self.map,
+            direction=self.direction,
+            method=self.method,
+            settings=dict(self.settings),
+            pairs=self.pairs,
+            old_fingerprint=self.old_fingerprint,
+            new_fingerprint=self.new_fingerprint,
         )
 
     @classmethod
     def load(cls: type[_A], directory: str | Path) -> _A:
-        """Read what `save` wrote.
+        """Read an adapter of this direction; `load_adapter` takes both.
 
         Args:
-            directory: Holds `adapter.json`.
+            directory: What `save` wrote.
 
         Raises:
             FileNotFoundError: There is no adapter in `directory`.
             ValueError: The adapter is of the other direction, of another schema, or
-                its files do not fit together.
+                its files are not those that were saved.
         """
-        directory = Path(directory)
-        path = directory / _DESCRIPTION
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"`directory` should hold {_DESCRIPTION}, as `save` writes it. "
-                f"Received: {directory}."
-            )
-        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if description.get("schema") != _SCHEMA:
-            raise ValueError(
-                f"{path} should have schema {_SCHEMA}. Received: "
-                f"{description.get('schema')!r}; read it with a newer keras_bct."
-            )
-        if set(description) != _FIELDS:
-            raise ValueError(
-                f"{path} should have exactly the keys {sorted(_FIELDS)}. Received: "
-                f"{sorted(description)}."
-            )
-        if description["direction"] != cls.direction:
+        description = AdapterDescription.read(directory)
+        if description.direction != cls.direction:
             raise ValueError(
                 f"`directory` should hold an adapter {cls.direction}. Received: "
-                f"{directory}, which is {description['direction']}; load it with the "
+                f"{directory}, which is {description.direction}; load it with the "
                 "class of that direction."
             )
         return cls(
-            affine_map=AffineMap(
-                np.load(directory / _MATRIX, allow_pickle=False),
-                np.load(directory / _OFFSET, allow_pickle=False),
-            ),
-            **{name: description[name] for name in _FIELDS - {"schema", "direction"}},
+            map=read_map(directory, description),
+            old_fingerprint=description.old_fingerprint,
+            new_fingerprint=description.new_fingerprint,
+            method=description.method,
+            pairs=description.pairs,
+            settings=description.settings,
         )
 
+    def _check(self, rows: Any, fingerprint: str | None, side: Any) -> None:
+        self._check_version(self.source, fingerprint)
+        check_side_information(self.map, rows, side)
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OldToNew(_Adapter):
+    def _check_version(self, name: str, received: str | None) -> None:
+        expected = {"old": self.old_fingerprint, "new": self.new_fingerprint}[name]
+        if received is not None and received != expected:
+            raise ValueError(
+                f"`{name}` should be rows of version {expected!r}: this adapter is "
+                f"{self.direction}. Received: rows of {received!r}; take the adapter "
+                "that was fitted for them."
+            )
+
+
+class OldToNew(Adapter):
     """An adapter that takes old embeddings into the new model's space.
 
-    Attributes:
-        affine_map: The map itself.
-        old_fingerprint: Of the version that made the old embeddings.
-        new_fingerprint: Of the version that made the new embeddings.
-        method: The name of the method that fitted the map.
-        settings: What the method was told or chose, numbers by name.
-        pairs: How many pairs the map was fitted to.
-
-    Raises:
-        ValueError: A fingerprint is empty, or both are the same.
-
     Example:
+        >>> import numpy as np
+        >>> from keras_bct.adapters import AffineMap
         >>> adapter = OldToNew(
-        ...     affine_map=AffineMap(2 * np.eye(2), np.zeros(2)), method="by hand",
+        ...     map=AffineMap(2 * np.eye(2), np.zeros(2)), method="by hand",
         ...     old_fingerprint="0a", new_fingerprint="1b", pairs=0,
         ... )
         >>> adapter.transform(np.array([[1.0, 3.0]]), fingerprint="0a").tolist()
         [[2.0, 6.0]]
     """
 
-    direction: ClassVar[str] = "old-to-new"
-
-    def transform(
-        self, old: NDArray[Any], /, *, fingerprint: str | None = None
-    ) -> NDArray[Any]:
-        """Map old embeddings into the new space.
-
-        Args:
-            old: `(n, d_old)` raw embeddings of the old version.
-            fingerprint: Of the version that made them, as stored with the rows; when
-                given, rows of any other version are refused.
-
-        Returns:
-            `(n, d_new)`, float64 for float64 rows and float32 for others.
-
-        Raises:
-            ValueError: Rows of another version, another shape, NaN or infinity.
-            TypeError: No floating type.
-        """
-        _check_rows("old", self.old_fingerprint, fingerprint, self.direction)
-        return self.affine_map(old, "old")
-
-    def inverse_transform(
-        self, new: NDArray[Any], /, *, fingerprint: str | None = None
-    ) -> NDArray[Any]:
-        """Undo `transform`.
-
-        For new embeddings that no old one was mapped to this is the nearest way back,
-        not the best map from new to old; that is a `NewToOld` of its own.
-
-        Args:
-            new: `(n, d_new)` embeddings in the new space.
-            fingerprint: Of the version that made them; checked when given.
-
-        Returns:
-            `(n, d_old)`.
-
-        Raises:
-            ValueError: The map loses components; or as `transform`.
-            TypeError: No floating type.
-        """
-        _check_rows("new", self.new_fingerprint, fingerprint, self.direction)
-        return self.affine_map.inverse(new, "new")
+    direction, source, target = "old-to-new", "old", "new"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NewToOld(_Adapter):
+class NewToOld(Adapter):
     """An adapter that takes new embeddings into the old model's space.
 
-    Attributes:
-        affine_map: The map itself.
-        old_fingerprint: Of the version that made the old embeddings.
-        new_fingerprint: Of the version that made the new embeddings.
-        method: The name of the method that fitted the map.
-        settings: What the method was told or chose, numbers by name.
-        pairs: How many pairs the map was fitted to.
-
-    Raises:
-        ValueError: A fingerprint is empty, or both are the same.
-
     Example:
+        >>> import numpy as np
+        >>> from keras_bct.adapters import AffineMap
         >>> adapter = NewToOld(
-        ...     affine_map=AffineMap(2 * np.eye(2), np.zeros(2)), method="by hand",
+        ...     map=AffineMap(2 * np.eye(2), np.zeros(2)), method="by hand",
         ...     old_fingerprint="0a", new_fingerprint="1b", pairs=0,
         ... )
         >>> adapter.transform(np.array([[1.0, 3.0]]), fingerprint="1b").tolist()
         [[2.0, 6.0]]
     """
 
-    direction: ClassVar[str] = "new-to-old"
-
-    def transform(
-        self, new: NDArray[Any], /, *, fingerprint: str | None = None
-    ) -> NDArray[Any]:
-        """Map new embeddings into the old space.
-
-        Args:
-            new: `(n, d_new)` raw embeddings of the new version.
-            fingerprint: Of the version that made them; when given, rows of any other
-                version are refused.
-
-        Returns:
-            `(n, d_old)`, float64 for float64 rows and float32 for others.
-
-        Raises:
-            ValueError: Rows of another version, another shape, NaN or infinity.
-            TypeError: No floating type.
-        """
-        _check_rows("new", self.new_fingerprint, fingerprint, self.direction)
-        return self.affine_map(new, "new")
-
-    def inverse_transform(
-        self, old: NDArray[Any], /, *, fingerprint: str | None = None
-    ) -> NDArray[Any]:
-        """Undo `transform`.
-
-        Args:
-            old: `(n, d_old)` embeddings in the old space.
-            fingerprint: Of the version that made them; checked when given.
-
-        Returns:
-            `(n, d_new)`.
-
-        Raises:
-            ValueError: The map loses components; or as `transform`.
-            TypeError: No floating type.
-        """
-        _check_rows("old", self.old_fingerprint, fingerprint, self.direction)
-        return self.affine_map.inverse(old, "old")
+    direction, source, target = "new-to-old", "new", "old"
 
 
 def check_fingerprints(old: str, new: str) -> None:
@@ -292,13 +283,4 @@ def check_fingerprints(old: str, new: str) -> None:
         raise ValueError(
             "`old_fingerprint` and `new_fingerprint` should be of two versions. "
             f"Received: {old!r} for both; embeddings of one version need no map."
-        )
-
-
-def _check_rows(name: str, expected: str, received: str | None, direction: str) -> None:
-    if received is not None and received != expected:
-        raise ValueError(
-            f"`{name}` should be rows of version {expected!r}: this adapter is "
-            f"{direction}. Received: rows of {received!r}; take the adapter that was "
-            "fitted for them."
         )

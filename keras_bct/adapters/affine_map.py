@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 
 Floats = NDArray[np.float64]
 
+_MATRIX = "adapter_matrix.npy"
+_OFFSET = "adapter_offset.npy"
 _WORST_CONDITION = 1e6
 
 
@@ -21,8 +24,8 @@ class AffineMap:
     """`z -> z matrix + offset`, on rows.
 
     Attributes:
-        matrix: `(source, target)` float64.
-        offset: `(target,)` float64.
+        matrix: `(input_size, output_size)` float64.
+        offset: `(output_size,)` float64.
 
     Raises:
         ValueError: Shapes that do not fit, or NaN or infinity.
@@ -34,6 +37,10 @@ class AffineMap:
         >>> turn.inverse(np.array([[0.0, 7.0]])).tolist()
         [[2.0, 0.0]]
     """
+
+    kind: ClassVar[str] = "affine"
+    side_size: ClassVar[int | None] = None
+    has_variance: ClassVar[bool] = False
 
     matrix: Floats
     offset: Floats
@@ -63,12 +70,12 @@ class AffineMap:
         return cls(matrix, target_mean - source_mean @ matrix)
 
     @property
-    def source_size(self) -> int:
+    def input_size(self) -> int:
         """The number of components that go in."""
         return int(self.matrix.shape[0])
 
     @property
-    def target_size(self) -> int:
+    def output_size(self) -> int:
         """The number of components that come out."""
         return int(self.matrix.shape[1])
 
@@ -80,15 +87,18 @@ class AffineMap:
             return float("inf")
         return float(values[0] / values[-1])
 
-    def __call__(self, rows: Any, name: str = "rows") -> NDArray[Any]:
+    def __call__(
+        self, rows: Any, side_information: None = None, *, name: str = "rows"
+    ) -> NDArray[Any]:
         """Map rows, a block at a time.
 
         Args:
-            rows: `(n, source_size)`; memory-mapped rows are read block by block.
-            name: The caller's name of the argument, for messages.
+            rows: `(n, input_size)`; memory-mapped rows are read block by block.
+            side_information: An affine map takes none.
+            name: The caller's name of `rows`, for messages.
 
         Returns:
-            `(n, target_size)`, float64 for float64 rows and float32 for others.
+            `(n, output_size)`, float64 for float64 rows and float32 for others.
 
         Raises:
             ValueError: Another shape, or NaN or infinity.
@@ -96,29 +106,48 @@ class AffineMap:
         """
         return _product(self.matrix, self.offset, rows, name)
 
-    def inverse(self, rows: Any, name: str = "rows") -> NDArray[Any]:
+    def with_variance(
+        self, rows: Any, side_information: None = None, *, name: str = "rows"
+    ) -> tuple[NDArray[Any], None]:
+        """Map rows; an affine map predicts no error."""
+        return self(rows, name=name), None
+
+    def inverse(self, rows: Any, *, name: str = "rows") -> NDArray[Any]:
         """Undo the map, exactly where a row is in its image, else by least squares.
 
         Args:
-            rows: `(n, target_size)`.
-            name: The caller's name of the argument, for messages.
+            rows: `(n, output_size)`.
+            name: The caller's name of `rows`, for messages.
 
         Returns:
-            `(n, source_size)`.
+            `(n, input_size)`.
 
         Raises:
             ValueError: The map loses components (fewer come out than go in, or its
                 condition is above a million), so that there is no way back.
         """
-        lossy = self.source_size > self.target_size
+        lossy = self.input_size > self.output_size
         if lossy or self.condition > _WORST_CONDITION:
             raise ValueError(
-                f"This map from {self.source_size} to {self.target_size} components "
+                f"This map from {self.input_size} to {self.output_size} components "
                 f"has condition {self.condition:.3g} and no inverse. Fit the other "
                 "direction as an adapter of its own."
             )
         back = np.asarray(np.linalg.pinv(self.matrix), np.float64)
         return _product(back, -self.offset @ back, rows, name)
+
+    def save(self, directory: Path) -> None:
+        """Write `adapter_matrix.npy` and `adapter_offset.npy`."""
+        np.save(directory / _MATRIX, self.matrix, allow_pickle=False)
+        np.save(directory / _OFFSET, self.offset, allow_pickle=False)
+
+    @classmethod
+    def load(cls, directory: Path) -> AffineMap:
+        """Read what `save` wrote."""
+        return cls(
+            np.load(directory / _MATRIX, allow_pickle=False),
+            np.load(directory / _OFFSET, allow_pickle=False),
+        )
 
 
 def _product(matrix: Floats, offset: Floats, rows: Any, name: str) -> NDArray[Any]:

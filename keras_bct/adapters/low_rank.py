@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap
-from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.closed_form import ClosedForm
+from keras_bct.adapters.method import Settings
 from keras_bct.adapters.pair_statistics import PairStatistics
 
 
 @dataclass(frozen=True)
-class LowRank(Method):
+class LowRank(ClosedForm):
     """The affine map of rank r with the least squared error.
 
     `A = B P`, B the least-squares map (of least norm where source components depend on
@@ -30,7 +31,7 @@ class LowRank(Method):
         >>> adapter = LowRank(1).fit(
         ...     old, old * [2.0, 3.0], old_fingerprint="0a", new_fingerprint="1b"
         ... )
-        >>> abs(adapter.affine_map.matrix).round(6).tolist()
+        >>> abs(adapter.map.matrix).round(6).tolist()
         [[0.0, 0.0], [0.0, 3.0]]
 
     References:
@@ -45,19 +46,19 @@ class LowRank(Method):
         if self.rank < 1:
             raise ValueError(f"`rank` should be at least 1. Received: {self.rank}.")
 
-    def fewest_pairs(self, source_size: int, target_size: int) -> int:
+    def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Two more than go in: the offset takes one, and one is left over.
 
         Raises:
             ValueError: The rank is above the smaller size.
         """
-        if self.rank > min(source_size, target_size):
+        if self.rank > min(input_size, output_size):
             raise ValueError(
-                f"`rank` should be at most {min(source_size, target_size)}, the "
-                f"smaller of {source_size} and {target_size} components. Received: "
+                f"`rank` should be at most {min(input_size, output_size)}, the "
+                f"smaller of {input_size} and {output_size} components. Received: "
                 f"{self.rank}."
             )
-        return source_size + 2
+        return input_size + 2
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Find the least-squares map, then reduce its rank."""

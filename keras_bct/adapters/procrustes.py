@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap, Floats
-from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.closed_form import ClosedForm
+from keras_bct.adapters.method import Settings
 from keras_bct.adapters.pair_statistics import PairStatistics
 
 
 @dataclass(frozen=True)
-class Procrustes(Method):
+class Procrustes(ClosedForm):
     """Turn the source about its mean so that it lies best on the target.
 
     `R = U V'` of the singular value decomposition `U S V'` of the cross-covariance. R
@@ -34,9 +35,9 @@ class Procrustes(Method):
         Psychometrika 1966.
     """
 
-    def fewest_pairs(self, source_size: int, target_size: int) -> int:
+    def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """One more than the smaller size; with fewer R is not unique."""
-        return min(source_size, target_size) + 1
+        return min(input_size, output_size) + 1
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Find the rotation."""

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap, Floats
-from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.closed_form import ClosedForm
+from keras_bct.adapters.method import Settings
 from keras_bct.adapters.pair_statistics import SAMPLE_PAIRS, PairStatistics
 
 _STEPS = 25
@@ -17,7 +18,7 @@ _LOWEST, _HIGHEST = -8.0, 4.0
 
 
 @dataclass(frozen=True)
-class Ridge(Method):
+class Ridge(ClosedForm):
     """The affine map with least squared error plus `strength` times its squared size.
 
     `A = (C_xx + strength I)^-1 C_xy` on centred pairs; the offset is not penalised.
@@ -72,7 +73,7 @@ class Ridge(Method):
             )
         object.__setattr__(self, "strengths", tuple(values.tolist()))
 
-    def fewest_pairs(self, source_size: int, target_size: int) -> int:
+    def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Three: one left out of two leaves no variance."""
         return 3
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap
-from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.closed_form import ClosedForm
+from keras_bct.adapters.method import Settings
 from keras_bct.adapters.pair_statistics import PairStatistics
 from keras_bct.adapters.procrustes import rotation
 
 
 @dataclass(frozen=True)
-class ScaledRotation(Method):
+class ScaledRotation(ClosedForm):
     """Turn as `Procrustes` does, then stretch each component by least squares.
 
     `x -> (x - mean) R diag(s) + mean`, with R of `Procrustes` and
@@ -25,13 +26,13 @@ class ScaledRotation(Method):
         >>> adapter = ScaledRotation().fit(
         ...     old, old * [2.0, 3.0], old_fingerprint="0a", new_fingerprint="1b"
         ... )
-        >>> adapter.affine_map.matrix.round(6).tolist()
+        >>> adapter.map.matrix.round(6).tolist()
         [[2.0, 0.0], [0.0, 3.0]]
     """
 
-    def fewest_pairs(self, source_size: int, target_size: int) -> int:
+    def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """One more than the smaller size, as for `Procrustes`."""
-        return min(source_size, target_size) + 1
+        return min(input_size, output_size) + 1
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Find the rotation, then the scales."""

@@ -7,7 +7,15 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["keras_bct", "keras_bct.evaluation", "registry", "registry.cli.main"]
+    "module",
+    [
+        "keras_bct",
+        "keras_bct.adapters",
+        "keras_bct.backfill",
+        "keras_bct.evaluation",
+        "registry",
+        "registry.cli.main",
+    ],
 )
 def test_loads_neither_tensorflow_nor_keras_nor_numba(module):
     script = f"import sys, {module}; print(*sys.modules)"

@@ -46,7 +46,7 @@ def test_every_map_survives_the_round_trip(
     generator = np.random.default_rng(seed)
     directory = tmp_path_factory.mktemp("adapter")
     adapter = NewToOld(
-        affine_map=AffineMap(
+        map=AffineMap(
             generator.normal(size=(source, target)), generator.normal(size=target)
         ),
         old_fingerprint=names[0],
@@ -57,8 +57,8 @@ def test_every_map_survives_the_round_trip(
     adapter.save(directory)
     loaded = NewToOld.load(directory)
 
-    np.testing.assert_array_equal(loaded.affine_map.matrix, adapter.affine_map.matrix)
-    np.testing.assert_array_equal(loaded.affine_map.offset, adapter.affine_map.offset)
+    np.testing.assert_array_equal(loaded.map.matrix, adapter.map.matrix)
+    np.testing.assert_array_equal(loaded.map.offset, adapter.map.offset)
     assert [loaded.old_fingerprint, loaded.new_fingerprint] == names
 
 
@@ -96,7 +96,7 @@ def test_files_are_json_and_npy_without_pickle(make_pairs, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"schema": 2}, "schema 1"), ({"more": 1}, "exactly the keys")],
+    [({"schema": 2}, "schema 1"), ({"more": 1}, "more")],
 )
 def test_another_description_is_refused(make_pairs, tmp_path, change, message):
     Ridge().fit(*make_pairs(), **SIDES).save(tmp_path)

@@ -32,7 +32,7 @@ def test_its_fitted_values_are_the_nearest_of_that_rank(make_pairs, sides, rank)
     np.testing.assert_allclose(
         adapter.transform(old), nearest + new.mean(axis=0), atol=1e-8
     )
-    assert np.linalg.matrix_rank(adapter.affine_map.matrix, tol=1e-8) == rank
+    assert np.linalg.matrix_rank(adapter.map.matrix, tol=1e-8) == rank
     assert adapter.settings == {"rank": rank}
 
 

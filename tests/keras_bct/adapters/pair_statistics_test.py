@@ -75,9 +75,7 @@ def test_a_fit_in_blocks_is_the_fit_at_once(make_pairs, method):
 
         assert type(streamed) is type(whole)
         assert streamed.pairs == 300
-        np.testing.assert_allclose(
-            streamed.affine_map.matrix, whole.affine_map.matrix, rtol=1e-10
-        )
+        np.testing.assert_allclose(streamed.map.matrix, whole.map.matrix, rtol=1e-10)
 
 
 def test_the_sample_is_even_over_the_stream():

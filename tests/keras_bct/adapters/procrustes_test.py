@@ -24,7 +24,7 @@ def test_is_scipys_rotation_of_centred_pairs(make_pairs, old_size, new_size):
     adapter = Procrustes().fit(old, new, **SIDES)
 
     np.testing.assert_allclose(
-        adapter.affine_map.matrix, expected[:old_size, :new_size], atol=1e-10
+        adapter.map.matrix, expected[:old_size, :new_size], atol=1e-10
     )
     np.testing.assert_allclose(
         adapter.transform(old).mean(axis=0), new.mean(axis=0), atol=1e-10
@@ -44,7 +44,7 @@ def test_rows_or_columns_are_orthonormal(old_size, new_size, seed):
             generator.normal(size=(20, new_size)),
             **SIDES,
         )
-        .affine_map.matrix
+        .map.matrix
     )
 
     product = matrix @ matrix.T if old_size <= new_size else matrix.T @ matrix
@@ -88,9 +88,7 @@ def test_backward_is_the_transpose_of_forward(make_pairs):
     forward = Procrustes().fit(old, new, **SIDES)
     backward = Procrustes().fit_backward(old, new, **SIDES)
 
-    np.testing.assert_allclose(
-        backward.affine_map.matrix, forward.affine_map.matrix.T, atol=1e-10
-    )
+    np.testing.assert_allclose(backward.map.matrix, forward.map.matrix.T, atol=1e-10)
     assert (forward.direction, backward.direction) == ("old-to-new", "new-to-old")
 
 

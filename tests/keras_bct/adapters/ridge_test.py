@@ -15,8 +15,8 @@ def test_is_scikit_learns_ridge(make_pairs, sides, old_size, new_size):
 
     adapter = Ridge(strengths=[7.0]).fit(old, new, **sides)
 
-    np.testing.assert_allclose(adapter.affine_map.matrix, expected.coef_.T, atol=1e-9)
-    np.testing.assert_allclose(adapter.affine_map.offset, expected.intercept_)
+    np.testing.assert_allclose(adapter.map.matrix, expected.coef_.T, atol=1e-9)
+    np.testing.assert_allclose(adapter.map.offset, expected.intercept_)
     assert adapter.settings["strength"] == 7.0
 
 
@@ -54,7 +54,7 @@ def test_a_sample_of_many_pairs_gives_errors_near_those_of_all(
     monkeypatch.setattr(Ridge, "sample_pairs", 500)
     sampled = Ridge(strengths=[1.0]).fit(old, new, **sides)
 
-    np.testing.assert_array_equal(sampled.affine_map.matrix, whole.affine_map.matrix)
+    np.testing.assert_array_equal(sampled.map.matrix, whole.map.matrix)
     assert sampled.settings["leave_one_out"] != whole.settings["leave_one_out"]
     assert sampled.settings["leave_one_out"] == pytest.approx(
         whole.settings["leave_one_out"], rel=0.15

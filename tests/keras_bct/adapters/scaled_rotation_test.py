@@ -37,6 +37,6 @@ def test_a_component_without_variance_gets_no_scale(sides):
     generator = np.random.default_rng(0)
     old = generator.normal(size=(20, 2)) * [1.0, 0.0]
 
-    matrix = ScaledRotation().fit(old, old * 3.0, **sides).affine_map.matrix
+    matrix = ScaledRotation().fit(old, old * 3.0, **sides).map.matrix
 
     np.testing.assert_allclose(np.abs(matrix), [[3.0, 0.0], [0.0, 0.0]], atol=1e-9)

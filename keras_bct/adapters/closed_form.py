@@ -1,0 +1,103 @@
+"""Closed-form methods: statistics of pairs, gathered in one pass, give the map."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from keras_bct.adapters.adapter import NewToOld, OldToNew, check_fingerprints
+from keras_bct.adapters.affine_map import AffineMap
+from keras_bct.adapters.method import A, Method, Settings
+from keras_bct.adapters.pair_statistics import Pair, PairStatistics, gather
+
+
+class ClosedForm(Method):
+    """A method whose map follows from means and scatter.
+
+    The fits with `_blocks` see each pair once, in blocks of any size, and keep no more
+    than `pair_statistics.gather` states.
+
+    A method overrides `solve` and `fewest_pairs`.
+
+    Attributes:
+        sample_pairs: How many pairs `solve` needs to see as they are, at most.
+    """
+
+    sample_pairs: ClassVar[int] = 0
+
+    @abc.abstractmethod
+    def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
+        """Find the map from source to target.
+
+        Args:
+            statistics: Of the pairs.
+
+        Returns:
+            The map, and what the method was told or chose.
+        """
+
+    def learn(
+        self, source: NDArray[Any], target: NDArray[Any], names: tuple[str, str]
+    ) -> tuple[AffineMap, Settings]:
+        """Gather the statistics of all pairs and solve."""
+        return self.solve(
+            gather([(source, target)], names=names, sample_pairs=self.sample_pairs)
+        )
+
+    def fit_blocks(
+        self,
+        blocks: Iterable[Pair],
+        *,
+        old_fingerprint: str,
+        new_fingerprint: str,
+    ) -> OldToNew:
+        """Fit a map from old embeddings to new ones, seeing each pair once.
+
+        Args:
+            blocks: Gives `(old, new)`: `(b, d_old)` and `(b, d_new)` rows, any b.
+            old_fingerprint: Of the old version.
+            new_fingerprint: Of the new version.
+
+        Raises:
+            ValueError: As `fit`, as soon as a block shows it.
+            TypeError: No floating type.
+        """
+        return self._fit_blocks(OldToNew, blocks, old_fingerprint, new_fingerprint)
+
+    def fit_backward_blocks(
+        self,
+        blocks: Iterable[Pair],
+        *,
+        old_fingerprint: str,
+        new_fingerprint: str,
+    ) -> NewToOld:
+        """Fit a map from new embeddings to old ones; the rest as `fit_blocks`."""
+        turned = ((new, old) for old, new in blocks)
+        return self._fit_blocks(NewToOld, turned, old_fingerprint, new_fingerprint)
+
+    def _fit_blocks(
+        self,
+        direction: type[A],
+        blocks: Iterable[Pair],
+        old_fingerprint: str,
+        new_fingerprint: str,
+    ) -> A:
+        check_fingerprints(old_fingerprint, new_fingerprint)
+        statistics = gather(
+            blocks,
+            names=(direction.source, direction.target),
+            sample_pairs=self.sample_pairs,
+        )
+        self._check_pairs(statistics.pairs, *statistics.cross_scatter.shape)
+        found, settings = self.solve(statistics)
+        return direction(
+            map=found,
+            old_fingerprint=old_fingerprint,
+            new_fingerprint=new_fingerprint,
+            method=self.name,
+            pairs=statistics.pairs,
+            settings=settings,
+        )

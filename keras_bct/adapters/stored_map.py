@@ -1,0 +1,85 @@
+"""An adapter's files: written whole or not at all, and checked before they are read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from keras_bct.adapters.affine_map import AffineMap
+from keras_bct.adapters.description import (
+    DESCRIPTION,
+    SAVED_MODEL,
+    AdapterDescription,
+    file_digest,
+)
+from keras_bct.adapters.embedding_map import EmbeddingMap
+from keras_bct.adapters.saved_model_map import SavedModelMap
+
+MAPS: dict[str, type[EmbeddingMap]] = {
+    AffineMap.kind: AffineMap,
+    SavedModelMap.kind: SavedModelMap,
+}
+"""The kinds of maps that an adapter's files may hold."""
+
+_SIZES = ("input_size", "output_size", "side_size", "has_variance")
+
+
+def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) -> None:
+    """Write a map's files and their description.
+
+    They are written beside their places first and moved when all are whole: the
+    description, then `saved_model.pb` where there is one, last.
+
+    Args:
+        directory: Made when it does not exist; files of the same names are replaced.
+        embedding_map: The map.
+        **words: What `AdapterDescription` has beside the map's own.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory, prefix=".writing-") as made:
+        space = Path(made)
+        embedding_map.save(space)
+        files = [path for path in space.rglob("*") if path.is_file()]
+        names = sorted(path.relative_to(space).as_posix() for path in files)
+        AdapterDescription(
+            map=embedding_map.kind,
+            files={name: file_digest(space / name) for name in names},
+            **{name: getattr(embedding_map, name) for name in _SIZES},
+            **words,
+        ).write(space)
+        last = [DESCRIPTION, *(name for name in names if name == SAVED_MODEL)]
+        for name in (DESCRIPTION, SAVED_MODEL):
+            (directory / name).unlink(missing_ok=True)
+        for name in [*(name for name in names if name not in last), *last]:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(space / name, directory / name)
+
+
+def read_map(directory: str | Path, description: AdapterDescription) -> EmbeddingMap:
+    """Read the map that a description is of.
+
+    Args:
+        directory: Holds its files.
+        description: Read from the same directory.
+
+    Raises:
+        ValueError: An unknown kind, files that are not those that were saved, or a map
+            of other sizes than the description says.
+    """
+    if description.map not in MAPS:
+        raise ValueError(
+            f"`directory` should hold a map of a kind among {sorted(MAPS)}. Received: "
+            f"{directory} with {description.map!r}; read it with a newer keras_bct."
+        )
+    description.check_files(directory)
+    found = MAPS[description.map].load(Path(directory))
+    for name in _SIZES:
+        said, is_so = getattr(description, name), getattr(found, name)
+        if said != is_so:
+            raise ValueError(
+                f"`directory`: {DESCRIPTION} says {name} {said}, its map has {is_so}. "
+                f"Received: {directory}; save the adapter again."
+            )
+    return found

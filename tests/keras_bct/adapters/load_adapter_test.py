@@ -1,0 +1,148 @@
+"""What a directory must be for an adapter to come out of it."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from keras_bct.adapters import (
+    AdapterDescription,
+    AffineMap,
+    NewToOld,
+    OldToNew,
+    Ridge,
+    load_adapter,
+)
+
+
+@pytest.fixture
+def stored(make_pairs, sides, tmp_path):
+    """A directory with an adapter from old to new."""
+    Ridge().fit(*make_pairs(), **sides).save(tmp_path / "adapter")
+    return tmp_path / "adapter"
+
+
+def change(directory, **values):
+    path = directory / "adapter.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_gives_the_direction_that_was_saved(make_pairs, sides, tmp_path):
+    old, new = make_pairs(old_size=3, new_size=4)
+    forward = Ridge().fit(old, new, **sides)
+    backward = Ridge().fit_backward(old, new, **sides)
+    for name, adapter in (("forward", forward), ("backward", backward)):
+        adapter.save(tmp_path / name)
+
+    loaded = load_adapter(tmp_path / "forward")
+    assert type(loaded) is OldToNew
+    np.testing.assert_array_equal(loaded.transform(old), forward.transform(old))
+    assert (loaded.input_size, loaded.output_size, loaded.side_size) == (3, 4, None)
+
+    loaded = load_adapter(tmp_path / "backward")
+    assert type(loaded) is NewToOld
+    np.testing.assert_array_equal(loaded.transform(new), backward.transform(new))
+
+
+def test_the_description_tells_what_an_adapter_is_without_its_map(stored):
+    (stored / "adapter_matrix.npy").unlink()
+
+    description = AdapterDescription.read(stored)
+
+    assert (description.direction, description.method) == ("old-to-new", "Ridge")
+    assert (description.old_fingerprint, description.pairs) == ("old-model", 60)
+    assert (description.input_size, description.output_size) == (5, 5)
+
+
+@pytest.mark.parametrize("name", ["adapter_matrix.npy", "adapter_offset.npy"])
+def test_a_directory_that_lacks_a_file_is_torn(stored, name):
+    (stored / name).unlink()
+
+    with pytest.raises(ValueError, match=f"with no {name}; copy or save"):
+        load_adapter(stored)
+
+
+def test_files_of_two_adapters_are_torn(stored, make_pairs, sides, tmp_path):
+    Ridge().fit(*make_pairs(seed=1), **sides).save(tmp_path / "other")
+    shutil.copy(tmp_path / "other" / "adapter_offset.npy", stored)
+
+    with pytest.raises(ValueError, match=r"another adapter_offset.npy than was saved"):
+        load_adapter(stored)
+
+
+def test_a_save_that_fails_leaves_what_was_there(stored, make_pairs, sides):
+    class Full(AffineMap):
+        def save(self, directory):
+            super().save(directory)
+            raise OSError("No space left on device")
+
+    before = load_adapter(stored)
+    broken = OldToNew(
+        map=Full(np.eye(5), np.zeros(5)), method="by hand", pairs=0, **sides
+    )
+    with pytest.raises(OSError, match="No space"):
+        broken.save(stored)
+
+    np.testing.assert_array_equal(load_adapter(stored).map.matrix, before.map.matrix)
+    assert len(list(stored.iterdir())) == 3
+
+
+@pytest.mark.parametrize("side", ["old_fingerprint", "new_fingerprint"])
+def test_an_adapter_between_other_versions_is_refused(stored, side, sides):
+    assert load_adapter(stored, **sides).pairs == 60
+
+    with pytest.raises(ValueError, match=f"`{side}` should be .* Received: 'third'"):
+        load_adapter(stored, **{side: "third"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"direction": "sideways"}, "which is 'sideways'"),
+        ({"map": "spline"}, "Received: .* with 'spline'"),
+        ({"output_size": 6}, "says output_size 6, its map has 5"),
+        ({"schema": 9}, "should have schema 1. Received: 9"),
+        ({"more": 1}, "more"),
+        ({"pairs": "many"}, "pairs"),
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused(stored, changed, message):
+    change(stored, **changed)
+
+    with pytest.raises(ValueError, match=message):
+        load_adapter(stored)
+
+
+def test_a_description_that_is_no_json_is_refused(stored):
+    (stored / "adapter.json").write_text('{"schema": 1')
+
+    with pytest.raises(ValueError, match="should be JSON"):
+        load_adapter(stored)
+
+
+def test_a_closed_form_adapter_needs_no_tensorflow(stored):
+    script = (
+        "import sys; from keras_bct.adapters import load_adapter; "
+        f"load_adapter({str(stored)!r}); print(*sys.modules)"
+    )
+    modules = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    ).stdout.split()
+
+    assert {"tensorflow", "keras"}.isdisjoint(modules)
+
+
+def test_side_information_that_a_map_does_not_take_is_refused(stored):
+    with pytest.raises(ValueError, match="`side_information` should be left out"):
+        load_adapter(stored).transform(np.ones((2, 5)), side_information=np.ones(2))
+
+
+def test_a_map_without_variance_gives_none(stored):
+    adapter = load_adapter(stored)
+
+    assert not adapter.has_variance
+    assert adapter.log_variance(np.ones((2, 5))) is None
+    assert adapter.transform_with_variance(np.ones((2, 5)))[1] is None
