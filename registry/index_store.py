@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from registry.index import Hit, IndexManifest
+    from registry.index_manifest import IndexManifest
+    from registry.index_searcher import Hit
 
 
 class IndexStore(GalleryStore):
@@ -59,7 +60,7 @@ class IndexStore(GalleryStore):
         Raises:
             IntegrityError: Files of the gallery are not what was written.
         """
-        from registry.index import build_index
+        from registry.index_building import build_index
 
         current = self.gallery(gallery)
         with self._progress(f"verifying {gallery}", None) as progress:

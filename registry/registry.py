@@ -115,7 +115,7 @@ class Registry(IndexStore):
             NotFoundError: Nothing belongs to that model.
         """
         from registry.gallery import Gallery
-        from registry.index import verify_index
+        from registry.index_manifest import verify_index
         from registry.integrity import check_version
 
         found: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from registry.search_index import SearchIndex
 from registry.version import Version
 
 if TYPE_CHECKING:
-    from registry.index import Hit
+    from registry.index_searcher import Hit
 
 
 def search_pictures(
@@ -36,7 +36,7 @@ def search_pictures(
         UsageError: A picture cannot be read, or there is none.
         IntegrityError: Files of the index are not those that were written.
     """
-    from registry.index import Searcher
+    from registry.index_searcher import Searcher
 
     if not pictures:
         raise UsageError("There are no pictures to search with. Name at least one.")

@@ -9,7 +9,9 @@ import pytest
 
 from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.gallery import Gallery
-from registry.index import Searcher, build_index, verify_index
+from registry.index_building import build_index
+from registry.index_manifest import verify_index
+from registry.index_searcher import Searcher
 
 OLD = "a" * 64
 
@@ -233,16 +235,16 @@ def test_another_manifest_than_the_registry_knows_is_found(tmp_path):
 
 def test_an_array_that_was_written_in_part_is_no_index(tmp_path, monkeypatch):
     """As ScaNN leaves it on a full disk, without a word."""
-    from registry import index
+    from registry import index_building
 
-    check = index._refuse_cut_short
+    check = index_building._refuse_cut_short
 
     def cut(folder):
         path = folder / "dataset.npy"
         path.write_bytes(path.read_bytes()[:-100])
         check(folder)
 
-    monkeypatch.setattr(index, "_refuse_cut_short", cut)
+    monkeypatch.setattr(index_building, "_refuse_cut_short", cut)
     with pytest.raises(RegistryError, match=r"dataset\.npy.*is the disk full"):
         index_of(tmp_path, clustered(30))
 
@@ -260,8 +262,9 @@ class TestBuilding:
     def test_what_a_killed_build_left_is_cleared_by_the_next(self, filled, environment):
         script = (
             "import os, signal, sys\n"
-            "from registry import Registry, index\n"
-            "index._refuse_cut_short = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "from registry import Registry, index_building\n"
+            "die = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "index_building._refuse_cut_short = die\n"
             "Registry(sys.argv[1]).build_index('kanji', 'glyphs')\n"
         )
         argv = [sys.executable, "-c", script, filled.root.url]
@@ -272,16 +275,16 @@ class TestBuilding:
         assert self.left(filled) == [".lock", "1"]
 
     def test_two_at_once_do_not_clear_each_other_away(self, filled, monkeypatch):
-        from registry import index
+        from registry import index_building
 
-        check = index._refuse_cut_short
+        check = index_building._refuse_cut_short
 
         def meanwhile(folder):
-            monkeypatch.setattr(index, "_refuse_cut_short", check)
+            monkeypatch.setattr(index_building, "_refuse_cut_short", check)
             filled.build_index("kanji", "glyphs")
             check(folder)
 
-        monkeypatch.setattr(index, "_refuse_cut_short", meanwhile)
+        monkeypatch.setattr(index_building, "_refuse_cut_short", meanwhile)
         assert filled.build_index("kanji", "glyphs").name == "glyphs#2"
         assert self.left(filled) == [".lock", "1", "2"]
         assert all(bad == [] for bad in filled.verify().values())

@@ -1,0 +1,96 @@
+"""What an index is, stored beside it, and whether its files are those it names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from registry.errors import IntegrityError, RegistryError
+from registry.fingerprint import digest_file
+from registry.integrity import differences
+
+MANIFEST = "manifest.json"
+ROWS = "rows.arrow"
+
+
+@dataclass(frozen=True)
+class IndexManifest:
+    """What an index is, stored beside it.
+
+    Attributes:
+        gallery: Name of the gallery.
+        generation: Its generation.
+        fingerprints: Number of rows by the version that made them.
+        first_components: K, how many components of a query are compared.
+        distance: `"cosine"`, `"l2"` or `"inner_product"`.
+        rows: Number of vectors.
+        method: `"brute_force"` or `"tree_ah"`.
+        leaves_to_search: Of the tree, 0 for brute force.
+        recall_at_10: Share of the true ten nearest that it finds; exact search says
+            which these are.
+        scann: Version of ScaNN that built it.
+        files: Size and SHA-256 by relative path.
+    """
+
+    gallery: str
+    generation: int
+    fingerprints: dict[str, int] = field(hash=False)
+    first_components: int
+    distance: str
+    rows: int
+    method: str
+    leaves_to_search: int
+    recall_at_10: float
+    scann: str
+    files: dict[str, dict[str, Any]] = field(hash=False)
+
+
+def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
+    """Reads the manifest of an index, and says its SHA-256.
+
+    Raises:
+        IntegrityError: It is missing or cannot be read.
+    """
+    try:
+        data = (folder / MANIFEST).read_bytes()
+        content = json.loads(data)
+        schema = content.pop("schema")
+        if schema != 1:
+            raise RegistryError(
+                f"The index in {folder} has schema {schema!r}; this release reads 1."
+            )
+        return IndexManifest(**content), hashlib.sha256(data).hexdigest()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise IntegrityError(
+            f"The manifest of the index in {folder} cannot be read: {error}.",
+            [MANIFEST],
+        ) from error
+
+
+def verify_index(folder: Path, manifest_sha256: str | None = None) -> list[str]:
+    """Names of the files of an index that are missing, changed or too many.
+
+    Args:
+        folder: Of the index.
+        manifest_sha256: Of the manifest, as the registry knows it.
+    """
+    try:
+        if manifest_sha256 is not None and (
+            digest_file(folder / MANIFEST).sha256 != manifest_sha256
+        ):
+            return [f"{MANIFEST}: content changed"]
+        manifest, _ = read_manifest(folder)
+    except OSError:
+        return [f"{MANIFEST}: missing"]
+    except IntegrityError as error:
+        return list(error.files)
+    files = {
+        path.relative_to(folder).as_posix(): digest_file(path)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    files.pop(MANIFEST)
+    return differences(manifest.files, files)
