@@ -9,9 +9,11 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry import promotion
+from registry import promotion, rollback
 from registry.alias import Alias, AliasMove
+from registry.alias_moves import ATTEMPTS
 from registry.errors import RegistryError, UsageError
+from registry.gate import Demand
 from registry.names import check_name, parse_alias, parse_index, parse_version
 from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
 from registry.search_index import SearchIndex
@@ -138,7 +140,7 @@ class AliasStore(VersionStore):
                 model,
                 number,
                 alias,
-                demand=promotion.Demand(
+                demand=Demand(
                     confidence=confidence,
                     min_gain=min_gain,
                     galleries=self.galleries_folder,
@@ -197,10 +199,10 @@ class AliasStore(VersionStore):
         model, name = parse_alias(alias)
         if force and not (reason and reason.strip()):
             raise UsageError("`force` needs a `reason` (--reason TEXT).")
-        for _ in range(promotion.ATTEMPTS):
-            before = promotion.version_before(self.database, model, name)
+        for _ in range(ATTEMPTS):
+            before = rollback.version_before(self.database, model, name)
             self._verify_version(self._version(before))
-            row = promotion.rollback(
+            row = rollback.rollback(
                 self.database,
                 model,
                 name,
@@ -212,7 +214,7 @@ class AliasStore(VersionStore):
             if row is not None:
                 return self._read_move(row)
         raise RegistryError(
-            f"{alias} was moved by others {promotion.ATTEMPTS} times meanwhile. "
+            f"{alias} was moved by others {ATTEMPTS} times meanwhile. "
             "Nothing was changed; roll back again."
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from registry import promotion
+from registry.alias_moves import find_index
 from registry.compatibility import Terms, stranded
 from registry.errors import GateRefusedError, UsageError
 from registry.gallery_store import GalleryStore
@@ -173,7 +173,7 @@ class IndexStore(GalleryStore):
             NotFoundError: There is none.
         """
         with self.database.reading() as session:
-            row = promotion.find_index(session, *parse_index(name))
+            row = find_index(session, *parse_index(name))
             return self._index(row)
 
     def indices(self, model: str | None = None) -> list[SearchIndex]:

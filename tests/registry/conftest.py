@@ -168,6 +168,17 @@ def make_evidence(registry, protocol):
 
 
 @pytest.fixture
+def three(registry, make_model, protocol):
+    """Three versions; `production` stands at the first."""
+    for name in "abc":
+        registry.register("glyphs", make_model(name))
+    registry.promote(
+        "glyphs/1", "production", require_compatible=True, protocol=protocol
+    )
+    return registry
+
+
+@pytest.fixture
 def fill_gallery(registry):
     """Appends `rows` random vectors of a version to a gallery, made when it is new."""
 

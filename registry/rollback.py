@@ -1,0 +1,147 @@
+"""Undoing the last move of an alias: version, index and protocol together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from registry.alias_moves import Standing, move, standing
+from registry.compatibility import stranded
+from registry.database import Database
+from registry.errors import GateRefusedError, NotFoundError, RegistryError
+from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
+
+
+def version_before(database: Database, model: str, alias: str) -> VersionRow:
+    """The version that a rollback would go back to.
+
+    Raises:
+        NotFoundError: There is no such alias.
+        RegistryError: There is nothing to go back to.
+    """
+    with database.reading() as session:
+        last = _to_undo(session, model, alias, standing(session, model, alias))
+        return session.get_one(VersionRow, last.from_version_id)
+
+
+def rollback(
+    database: Database,
+    model: str,
+    alias: str,
+    *,
+    verified: int,
+    galleries: Path | None,
+    reason: str | None,
+    force: bool,
+) -> AliasMoveRow | None:
+    """Undoes the last move of an alias that has not been undone yet.
+
+    Version, served index and protocol go back together.
+
+    Args:
+        database: Where aliases are kept.
+        model: Name of the model.
+        alias: The alias.
+        verified: Key of the version before, whose files have been verified.
+        galleries: Folder of the registry's galleries.
+        reason: What the history is to say.
+        force: Go back even over vectors that the earlier version cannot search.
+
+    Returns:
+        The new row of its history, None when the alias has moved meanwhile and would
+        go back to a version that has not been verified.
+
+    Raises:
+        GateRefusedError: Vectors were added since that the earlier version has no
+            edge to; they would not be found, or found wrongly.
+        RegistryError: There is nothing to go back to.
+    """
+    with database.writing() as session:
+        now_at = standing(session, model, alias)
+        last = _to_undo(session, model, alias, now_at)
+        before = session.get_one(VersionRow, last.from_version_id)
+        if before.id != verified:
+            return None
+        index = (
+            session.get_one(IndexRow, last.from_index_id)
+            if last.from_index_id is not None
+            else None
+        )
+        reasons = _left_behind(session, before, now_at.index, index, galleries)
+        if reasons and not force:
+            raise GateRefusedError(
+                f"{model}@{alias} is not rolled back to {model}/{before.number}; "
+                "nothing was changed:",
+                reasons,
+            )
+        return move(
+            session,
+            model,
+            alias,
+            "rollback",
+            now_at,
+            version_id=before.id,
+            index_id=last.from_index_id,
+            protocol=last.from_protocol,
+            reason=reason,
+            undoes=last.id,
+        )
+
+
+def _to_undo(
+    session: Session, model: str, alias: str, now_at: Standing
+) -> AliasMoveRow:
+    """The last move that has not been undone."""
+    if now_at.version is None:
+        raise NotFoundError(f"There is no alias {model}@{alias}.")
+    rows = session.scalars(
+        select(AliasMoveRow)
+        .where(AliasMoveRow.model == model, AliasMoveRow.alias == alias)
+        .order_by(AliasMoveRow.id.desc())
+    ).all()
+    undone = {row.undoes for row in rows}
+    last = next(
+        (row for row in rows if row.undoes is None and row.id not in undone), None
+    )
+    if last is None or last.from_version_id is None:
+        raise RegistryError(
+            f"{model}@{alias} has stood at {model}/{now_at.version.number} from the "
+            "start; there is no move to undo."
+        )
+    return last
+
+
+def _left_behind(
+    session: Session,
+    version: VersionRow,
+    served: IndexRow | None,
+    restored: IndexRow | None,
+    galleries: Path | None,
+) -> list[str]:
+    """Sentences on vectors added since that `version` may not search."""
+    places: dict[str, Mapping[str, int]] = {}
+    if served is not None:
+        places[f"the served index {served.model}#{served.number}"] = served.fingerprints
+    names = {row.gallery for row in (served, restored) if row is not None}
+    if not names:
+        query = select(GalleryRow.name).where(GalleryRow.model == version.model)
+        names = set(session.scalars(query))
+    if names and galleries is not None:
+        from registry.gallery import Gallery
+
+        for name in sorted(names):
+            places[f"the gallery {name}"] = Gallery.open(galleries / name).fingerprints
+    # What the earlier index held was there before the move that is being undone.
+    known = set(restored.fingerprints if restored else ())
+    return [
+        f"{where} has {phrase}"
+        for where, vectors in places.items()
+        for phrase in stranded(
+            session,
+            version.fingerprint,
+            {made_by: n for made_by, n in vectors.items() if made_by not in known},
+        )
+    ]

@@ -1,0 +1,129 @@
+from pathlib import Path
+
+import pytest
+
+from registry import GateRefusedError, IntegrityError, UsageError
+from registry.errors import RegistryError
+
+
+def ask(registry, version, **terms):
+    return registry.promote(version, "production", require_compatible=True, **terms)
+
+
+def state(registry):
+    return (
+        registry.alias("glyphs@production"),
+        registry.history("glyphs@production"),
+        registry.edges(),
+    )
+
+
+class TestRollback:
+    def test_version_and_protocol_go_back(self, three, make_evidence, protocol):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        move = three.rollback("glyphs@production", reason="complaints")
+        assert (move.action, move.to_version, move.undoes) == (
+            "rollback",
+            "glyphs/1",
+            2,
+        )
+        alias = three.alias("glyphs@production")
+        assert (alias.version.name, alias.protocol) == ("glyphs/1", str(protocol))
+
+    def test_twice_goes_back_twice(self, three, make_evidence):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        three.add_evidence(make_evidence("glyphs/3", "glyphs/2"))
+        ask(three, "glyphs/2")
+        ask(three, "glyphs/3")
+        three.rollback("glyphs@production")
+        assert three.rollback("glyphs@production").to_version == "glyphs/1"
+        with pytest.raises(RegistryError, match="no move to undo"):
+            three.rollback("glyphs@production")
+
+    def test_forward_again_after_going_back(self, three, make_evidence):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        three.rollback("glyphs@production")
+        ask(three, "glyphs/2")
+        assert three.rollback("glyphs@production").to_version == "glyphs/1"
+
+    def test_the_index_goes_back_too(self, three, make_evidence, fill_gallery):
+        fill_gallery("kanji", "glyphs/1")
+        first = three.publish_index("kanji", "glyphs", "production")
+        second = three.build_index("kanji", "glyphs")
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2", index=second.name)
+        three.rollback("glyphs@production")
+        alias = three.alias("glyphs@production")
+        assert (alias.version.name, alias.index.name) == ("glyphs/1", first.name)
+
+    def test_vectors_added_since_hold_it_up(self, three, make_evidence, fill_gallery):
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        fill_gallery("kanji", "glyphs/2", rows=7, start=100)
+        before = state(three)
+        with pytest.raises(GateRefusedError) as refused:
+            three.rollback("glyphs@production")
+        (reason,) = refused.value.reasons
+        assert "the gallery kanji has 7 vectors of glyphs/2" in reason
+        assert "no compatibility edge glyphs/1 -> glyphs/2" in reason
+        assert state(three) == before
+
+    def test_vectors_in_an_index_published_since_hold_it_up(
+        self, three, make_evidence, fill_gallery
+    ):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        fill_gallery("kanji", "glyphs/1")
+        fill_gallery("kanji", "glyphs/2", start=100)
+        index = three.build_index("kanji", "glyphs")
+        ask(three, "glyphs/2", index=index.name)
+        with pytest.raises(GateRefusedError, match=r"the served index glyphs#1"):
+            three.rollback("glyphs@production")
+
+    def test_an_edge_the_other_way_lets_it_through(
+        self, three, make_evidence, fill_gallery
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        fill_gallery("kanji", "glyphs/2", start=100)
+        three.add_evidence(make_evidence("glyphs/1", "glyphs/2"))
+        assert three.rollback("glyphs@production").to_version == "glyphs/1"
+
+    def test_in_an_emergency_it_can_be_forced(self, three, make_evidence, fill_gallery):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        fill_gallery("kanji", "glyphs/2")
+        with pytest.raises(UsageError, match="--reason"):
+            three.rollback("glyphs@production", force=True)
+        move = three.rollback("glyphs@production", force=True, reason="outage")
+        assert (move.to_version, move.reason) == ("glyphs/1", "outage")
+
+    @pytest.mark.parametrize("terms", [{}, {"force": True, "reason": "in a hurry"}])
+    def test_a_damaged_version_is_not_gone_back_to(self, three, make_evidence, terms):
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        ask(three, "glyphs/2")
+        Path(three.version("glyphs/1").location, "saved_model.pb").unlink()
+        before = state(three)
+        with pytest.raises(IntegrityError, match=r"saved_model\.pb: missing"):
+            three.rollback("glyphs@production", **terms)
+        assert state(three) == before
+
+    def test_a_move_meanwhile_is_undone_in_its_place(self, three, monkeypatch):
+        three.promote("glyphs/2", "production", force=True, reason="a test")
+        verify = type(three)._verify_version
+
+        def slow(self, version):
+            monkeypatch.setattr(type(three), "_verify_version", verify)
+            three.promote("glyphs/3", "production", force=True, reason="meanwhile")
+            verify(self, version)
+
+        monkeypatch.setattr(type(three), "_verify_version", slow)
+        assert three.rollback("glyphs@production").to_version == "glyphs/2"
+
+    def test_the_first_move_is_not_undone(self, three):
+        with pytest.raises(RegistryError, match="from the start"):
+            three.rollback("glyphs@production")
