@@ -9,6 +9,7 @@ from types import ModuleType
 
 __all__ = [
     "adapters",
+    "alignment",
     "backfill",
     "classifier",
     "data",

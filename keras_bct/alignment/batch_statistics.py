@@ -1,0 +1,37 @@
+"""FastFill's switch: BatchNorm by the batch first, by its moving averages later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+
+class FreezeBatchStatistics(keras.callbacks.Callback):
+    """Sets `alignment_map.batch_statistics` to False from an epoch on.
+
+    BatchNorm then runs in inference mode in training, too: its moving averages stay as
+    they are, while its scale and offset train on. The training step is traced anew.
+
+    Args:
+        epoch: The first epoch, counted from 0, that does without the batch.
+
+    Example:
+        >>> FreezeBatchStatistics(epoch=40).epoch
+        40
+
+    References:
+        METHODS.md, section 4: "from half of the epochs on".
+    """
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__()
+        self.epoch = epoch
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Turn the switch when its epoch begins."""
+        layer = self.model.alignment_map
+        if epoch >= self.epoch and layer.batch_statistics:
+            layer.batch_statistics = False
+            # What was traced before still has the batch in it.
+            self.model.make_train_function(force=True)
