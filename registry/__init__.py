@@ -4,11 +4,14 @@ Importing this package, and every command that only reads metadata, imports neit
 TensorFlow nor NumPy.
 """
 
+from registry.adapter import Adapter
 from registry.alias import Alias, AliasMove
 from registry.edge import Edge
 from registry.errors import (
+    AdapterExistsError,
     GateRefusedError,
     IntegrityError,
+    InvalidAdapterError,
     InvalidGalleryError,
     InvalidModelError,
     NameRefusedError,
@@ -18,18 +21,22 @@ from registry.errors import (
     UsageError,
     VersionExistsError,
 )
-from registry.evidence import Evidence, MetricEvidence, measure_evidence
+from registry.evidence import Evidence, MetricEvidence
+from registry.evidence_measuring import measure_evidence
 from registry.registry import Registry
 from registry.search_index import SearchIndex
 from registry.version import Version
 
 __all__ = [
+    "Adapter",
+    "AdapterExistsError",
     "Alias",
     "AliasMove",
     "Edge",
     "Evidence",
     "GateRefusedError",
     "IntegrityError",
+    "InvalidAdapterError",
     "InvalidGalleryError",
     "InvalidModelError",
     "MetricEvidence",

@@ -10,18 +10,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from registry import promotion, rollback
+from registry.adapter_store import AdapterStore
 from registry.alias import Alias, AliasMove
 from registry.alias_moves import ATTEMPTS
 from registry.errors import RegistryError, UsageError
 from registry.gate import Demand
-from registry.names import check_name, parse_alias, parse_index, parse_version
+from registry.names import INDICES, check_name, parse_alias, parse_index, parse_version
 from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
 from registry.search_index import SearchIndex
-from registry.store import INDICES
-from registry.version_store import VersionStore, alias_row
+from registry.version_store import alias_row
 
 
-class AliasStore(VersionStore):
+class AliasStore(AdapterStore):
     """The aliases of a registry, with the indices that they serve."""
 
     def aliases(self, model: str | None = None) -> list[Alias]:
@@ -133,7 +133,7 @@ class AliasStore(VersionStore):
 
             read_protocol(protocol)
             protocol = str(Path(protocol).absolute())
-        self._verify_version(found)
+        self._verify(found)
         with self._progress("checking data", None) as progress:
             row = promotion.promote(
                 self.database,
@@ -201,7 +201,7 @@ class AliasStore(VersionStore):
             raise UsageError("`force` needs a `reason` (--reason TEXT).")
         for _ in range(ATTEMPTS):
             before = rollback.version_before(self.database, model, name)
-            self._verify_version(self._version(before))
+            self._verify(self._version(before))
             row = rollback.rollback(
                 self.database,
                 model,

@@ -22,8 +22,9 @@ class Edge:
     Attributes:
         new_fingerprint: Version of the queries.
         old_fingerprint: Version of the stored vectors.
-        kind: `"direct"` or `"through adapter"`.
-        adapter_fingerprint: The map between the two spaces, for the second kind.
+        kind: `"direct"`, vectors as they are stored, or `"through adapter"`.
+        adapter_fingerprint: The map that the vectors go through, for the second
+            kind.
         distance: What the embeddings are compared with.
         first_components: K, how many components are compared.
         protocol_digest: What the gate measured by.

@@ -23,7 +23,7 @@ class NameRefusedError(UsageError):
 
 
 class NotFoundError(UsageError):
-    """A model, version, alias, gallery or index that is not in the registry."""
+    """A model, version, alias, adapter, gallery or index that is not there."""
 
 
 class VersionExistsError(UsageError):
@@ -37,6 +37,23 @@ class VersionExistsError(UsageError):
         """Keeps `version` beside the message, for callers that want to go on."""
         super().__init__(message)
         self.version = version
+
+
+class AdapterExistsError(UsageError):
+    """An adapter with the same files is registered already.
+
+    Attributes:
+        adapter: Name of the adapter that is there, such as `"glyphs:1"`.
+    """
+
+    def __init__(self, message: str, adapter: str) -> None:
+        """Keeps `adapter` beside the message, for callers that want to go on."""
+        super().__init__(message)
+        self.adapter = adapter
+
+
+class InvalidAdapterError(UsageError):
+    """A directory that is not an adapter between two registered versions."""
 
 
 class InvalidModelError(UsageError):

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.errors import IntegrityError, InvalidModelError, RegistryError, UsageError
-from registry.fingerprint import fingerprint
+from registry.errors import UsageError
 
 if TYPE_CHECKING:
-    from keras_bct.evaluation import Comparison, EmbeddingSet, Protocol
-    from registry.protocol_data import Pictures
     from registry.schema import EvidenceRow
-
-CONFIDENCE = 0.95
-"""Of the intervals that are stored for showing; the gate computes its own."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +62,8 @@ class Evidence:
         metrics: The numbers, in the protocol's order.
         comparison: JSON of `keras_bct.evaluation.Comparison`; it holds the
             bootstrap replicates, so another confidence can be asked for later.
+        adapter_fingerprint: The map h that the gallery went through, so that M(new,
+            old) is M(new, h(old)); None for none. M(old, old) is never mapped.
         created: When it was stored, None before.
         id: Its number in the registry, None before it is stored.
     """
@@ -88,6 +82,7 @@ class Evidence:
     seed: int
     metrics: tuple[MetricEvidence, ...]
     comparison: str = field(repr=False)
+    adapter_fingerprint: str | None = None
     created: datetime | None = None
     id: int | None = None
 
@@ -122,6 +117,7 @@ class Evidence:
                 for m in row.metrics
             ),
             comparison=row.comparison,
+            adapter_fingerprint=row.adapter_fingerprint,
             created=row.created,
             id=row.id,
         )
@@ -154,172 +150,3 @@ def check_evidence(evidence: Evidence) -> None:
                 raise UsageError(
                     f"`{name}` of {metric.metric} should be finite. Received: {value}."
                 )
-
-
-def measure_evidence(
-    new_dir: str | os.PathLike[str],
-    old_dir: str | os.PathLike[str],
-    protocol_path: str | os.PathLike[str],
-    paragon_dir: str | os.PathLike[str] | None = None,
-    *,
-    galleries: str | os.PathLike[str] | None = None,
-) -> Evidence:
-    """Measures how well a new version's queries work on an old version's gallery.
-
-    Works on directories, so a pipeline can measure before it registers.
-
-    Args:
-        new_dir: SavedModel that embeds the queries.
-        old_dir: SavedModel that made, or makes, the gallery.
-        protocol_path: YAML file: what M means for this user.
-        paragon_dir: SavedModel whose M(new*, new*) is the top of the gain. Without
-            it the gain is None.
-        galleries: Folder of the registry's galleries, for protocols whose gallery
-            has `source: gallery`.
-
-    Returns:
-        Evidence that is not stored yet.
-
-    Raises:
-        UsageError: The protocol cannot be followed: an empty side, stored vectors
-            where pictures are needed, a gallery without vectors of `old_dir`.
-        InvalidModelError: An embedding size that the protocol cannot compare.
-        IntegrityError: Stored vectors are not those that were written, or a model
-            changed meanwhile.
-        RegistryError: The data changed meanwhile.
-    """
-    from keras_bct.evaluation import compare, decide
-    from registry import protocol_data
-
-    protocol = protocol_data.read_protocol(protocol_path)
-    data = protocol_data.ProtocolData(protocol, galleries)
-    data.check_queries()
-    folders = [new_dir, old_dir, *([] if paragon_dir is None else [paragon_dir])]
-    prints = [fingerprint(folder) for folder in folders]
-    new_print, old_print = prints[:2]
-    data_digest = data.digest(old_print)
-    queries = data.query_pictures()
-    stored = data.stored_gallery(old_print)
-    pictures = data.gallery_pictures() if stored is None else None
-    if stored is not None and paragon_dir is not None:
-        raise UsageError(
-            f"The gain needs the paragon's embeddings of the gallery's pictures, but "
-            f"the gallery of {protocol_path} holds vectors only. Leave the paragon "
-            "out, or use a protocol whose gallery has pictures."
-        )
-    old = _embed(old_dir, queries, pictures)
-    new = _embed(new_dir, queries, pictures)
-    gallery = old[1] if stored is None else stored
-    assert gallery is not None
-    _check_sizes(protocol, new[0], gallery, new_dir, old_dir)
-    paragon = None
-    if paragon_dir is not None:
-        paragon_queries, paragon_gallery = _embed(paragon_dir, queries, pictures)
-        assert paragon_gallery is not None
-        paragon = (paragon_queries, paragon_gallery)
-    try:
-        comparison = compare(
-            protocol,
-            old_queries=old[0],
-            old_gallery=gallery,
-            new_queries=new[0],
-            new_gallery=new[1],
-            paragon=paragon,
-        )
-    except ValueError as error:
-        raise UsageError(
-            f"The protocol {protocol.name!r} cannot be measured: {error}"
-        ) from error
-    decision = decide(comparison, protocol.gate)
-    # Reading and embedding take minutes, and evidence is about what was read.
-    again = protocol_data.ProtocolData(protocol, galleries)
-    if again.digest(old_print) != data_digest:
-        raise RegistryError(
-            f"The data of {protocol_path} changed while they were measured. Nothing "
-            "was stored; evaluate again when their writer is done."
-        )
-    for folder, before in zip(folders, prints, strict=True):
-        if fingerprint(folder) != before:
-            raise IntegrityError(
-                f"Files of {folder} changed while it was measured. Nothing was stored; "
-                "evaluate again when their writer is done."
-            )
-    evidence = Evidence(
-        new_fingerprint=new_print,
-        old_fingerprint=old_print,
-        paragon_fingerprint=None if paragon_dir is None else prints[2],
-        protocol=str(Path(protocol_path).absolute()),
-        protocol_name=protocol.name,
-        protocol_digest=protocol.digest(),
-        data_digest=data_digest,
-        distance=protocol.distance,
-        first_components=protocol.first_components or gallery.embedding_size,
-        answer=decision.answer,
-        reasons=tuple(decision.reasons),
-        seed=protocol.bootstrap.seed,
-        metrics=_numbers(protocol, comparison),
-        comparison=comparison.to_json(),
-    )
-    check_evidence(evidence)
-    return evidence
-
-
-def _embed(
-    directory: str | os.PathLike[str], queries: Pictures, gallery: Pictures | None
-) -> tuple[EmbeddingSet, EmbeddingSet | None]:
-    """Both sides by one model; it is let go before the next one is loaded."""
-    from keras_bct.models import load_embedder
-
-    def embed(side: Pictures) -> EmbeddingSet:
-        ids = [str(name) for name in side.ids]
-        return side.embedding_set(embedder.embed_bytes(side.images, ids))
-
-    try:
-        embedder = load_embedder(directory)
-        return embed(queries), None if gallery is None else embed(gallery)
-    except (ValueError, FileNotFoundError) as error:
-        raise InvalidModelError(str(error)) from error
-
-
-def _check_sizes(
-    protocol: Protocol,
-    queries: EmbeddingSet,
-    gallery: EmbeddingSet,
-    new_dir: str | os.PathLike[str],
-    old_dir: str | os.PathLike[str],
-) -> None:
-    new, old = queries.embedding_size, gallery.embedding_size
-    first = protocol.first_components
-    if first is None and new != old:
-        raise InvalidModelError(
-            f"Embeddings of {new_dir} have {new} components, those of {old_dir} "
-            f"{old}; the protocol {protocol.name!r} compares equal sizes. If the "
-            f"first {min(new, old)} are meant to be compared, say so there: "
-            f"`first_components: {min(new, old)}`."
-        )
-    if first is not None and first > min(new, old):
-        raise InvalidModelError(
-            f"The protocol {protocol.name!r} compares the first {first} components, "
-            f"but {new_dir} gives {new} and {old_dir} {old}."
-        )
-
-
-def _numbers(protocol: Protocol, comparison: Comparison) -> tuple[MetricEvidence, ...]:
-    numbers = []
-    for metric in protocol.metrics:
-        measured = comparison.metrics[metric]
-        low, high = measured.difference_interval(CONFIDENCE)
-        numbers.append(
-            MetricEvidence(
-                metric=metric,
-                old_old=measured.old_old,
-                new_old=measured.new_old,
-                new_new=measured.new_new,
-                gain=measured.gain,
-                low=low,
-                high=high,
-                confidence=CONFIDENCE,
-                negative_flips=measured.negative_flips,
-            )
-        )
-    return tuple(numbers)

@@ -9,9 +9,10 @@ from dataclasses import asdict, replace
 from sqlalchemy import select
 
 from registry.alias_store import AliasStore
-from registry.edge import Edge
-from registry.errors import NotFoundError
-from registry.evidence import Evidence, check_evidence, measure_evidence
+from registry.edge import Edge, EdgeKind
+from registry.errors import NotFoundError, UsageError
+from registry.evidence import Evidence, check_evidence
+from registry.evidence_measuring import measure_evidence
 from registry.schema import EdgeRow, EvidenceMetricRow, EvidenceRow
 from registry.version import Version
 
@@ -25,34 +26,48 @@ class EvidenceStore(AliasStore):
         against: str,
         protocol_path: str | os.PathLike[str],
         paragon: str | None = None,
+        *,
+        through: str | None = None,
     ) -> Evidence:
         """Measures and stores the evidence of one version against another.
+
+        With an adapter h the stored vectors go through it first: M(new, h(old)) is
+        compared with M(old, old).
 
         Args:
             new: The version that embeds the queries, such as `"glyphs/3"`.
             against: The version that made the gallery.
             protocol_path: Protocol file.
             paragon: The version at the top of the gain; without it the gain is None.
+            through: The adapter that the gallery's vectors go through, such as
+                `"glyphs:1"`.
 
         Returns:
             The stored evidence. A compatibility edge is written when its protocol's
             gate passes.
 
         Raises:
-            IntegrityError: Files of a version are not those that were registered.
+            IntegrityError: Files of a version or of the adapter are not those that
+                were registered.
         """
+        adapter = None if through is None else self.adapter(through)
         names = [new, against, *([] if paragon is None else [paragon])]
         versions = [self.resolve(name) for name in names]
         with contextlib.ExitStack() as stack:
             folders = []
             for version in versions:
-                self._verify_version(version)
+                self._verify(version)
                 folders.append(stack.enter_context(self.local_version(version)))
+            adapter_folder = None
+            if adapter is not None:
+                self._verify(adapter)
+                adapter_folder = stack.enter_context(self.local_adapter(adapter))
             evidence = measure_evidence(
                 folders[0],
                 folders[1],
                 protocol_path,
                 None if paragon is None else folders[2],
+                adapter_dir=adapter_folder,
                 galleries=self.galleries_folder,
             )
         return self.add_evidence(evidence)
@@ -60,16 +75,18 @@ class EvidenceStore(AliasStore):
     def add_evidence(self, evidence: Evidence) -> Evidence:
         """Stores evidence; writes a compatibility edge when its gate passed.
 
-        Newer evidence replaces an edge of the same pair and protocol, and takes it
-        away when the gate no longer passes.
+        Newer evidence replaces an edge of the same pair, adapter and protocol, and
+        takes it away when the gate no longer passes.
 
         Returns:
             The evidence with its number.
 
         Raises:
-            UsageError: Its parts contradict each other.
+            UsageError: Its parts contradict each other, or its adapter is not
+                registered.
         """
         check_evidence(evidence)
+        self._check_adapter(evidence)
         with self.database.writing() as session:
             row = EvidenceRow(
                 **{
@@ -77,6 +94,7 @@ class EvidenceStore(AliasStore):
                     for name in (
                         "new_fingerprint",
                         "old_fingerprint",
+                        "adapter_fingerprint",
                         "paragon_fingerprint",
                         "protocol",
                         "protocol_name",
@@ -101,7 +119,8 @@ class EvidenceStore(AliasStore):
                 select(EdgeRow).where(
                     EdgeRow.new_fingerprint == evidence.new_fingerprint,
                     EdgeRow.old_fingerprint == evidence.old_fingerprint,
-                    EdgeRow.kind == "direct",
+                    # SQLAlchemy says IS NULL for None.
+                    EdgeRow.adapter_fingerprint == evidence.adapter_fingerprint,
                     EdgeRow.protocol_digest == evidence.protocol_digest,
                 )
             ).one_or_none()
@@ -109,11 +128,14 @@ class EvidenceStore(AliasStore):
                 session.delete(edge)
                 session.flush()
             if evidence.answer == "yes":
+                through = evidence.adapter_fingerprint is not None
+                kind: EdgeKind = "through adapter" if through else "direct"
                 session.add(
                     EdgeRow(
                         new_fingerprint=evidence.new_fingerprint,
                         old_fingerprint=evidence.old_fingerprint,
-                        kind="direct",
+                        kind=kind,
+                        adapter_fingerprint=evidence.adapter_fingerprint,
                         distance=evidence.distance,
                         first_components=evidence.first_components,
                         protocol_digest=evidence.protocol_digest,
@@ -121,6 +143,18 @@ class EvidenceStore(AliasStore):
                     )
                 )
             return replace(evidence, id=row.id, created=row.created)
+
+    def _check_adapter(self, evidence: Evidence) -> None:
+        if evidence.adapter_fingerprint is None:
+            return
+        adapter = self.adapter_with(evidence.adapter_fingerprint)
+        if adapter is None or adapter.old_fingerprint != evidence.old_fingerprint:
+            raise UsageError(
+                "`adapter_fingerprint` should be that of a registered adapter for "
+                f"vectors of {evidence.old_fingerprint[:12]}. Received: "
+                f"{evidence.adapter_fingerprint[:12]!r}; register it first with "
+                f"{self.command} adapter add DIRECTORY"
+            )
 
     def evidence(self, number: int) -> Evidence:
         """Evidence by its number.

@@ -16,9 +16,8 @@ from registry.errors import (
     UsageError,
 )
 from registry.evidence_store import EvidenceStore
-from registry.names import check_gallery_name
+from registry.names import GALLERIES, check_gallery_name
 from registry.schema import GalleryRow, ModelRow
-from registry.store import GALLERIES
 from registry.version import Version
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ class GalleryStore(EvidenceStore):
                 f"Embeddings of {gallery} have {size} components, and {version} gives "
                 f"{version.embedding_size}. It needs its own gallery."
             )
-        self._verify_version(version)
+        self._verify(version)
         from keras_bct.models import load_embedder
 
         new_ids = [ids[row] for row in rows]

@@ -17,11 +17,10 @@ from registry.alias_moves import find_index
 from registry.compatibility import Terms, stranded
 from registry.errors import GateRefusedError, UsageError
 from registry.gallery_store import GalleryStore
-from registry.names import parse_index
+from registry.names import INDICES, parse_index
 from registry.schema import IndexRow, ModelRow
 from registry.search_index import SearchIndex
 from registry.storage import sync_folder
-from registry.store import INDICES
 from registry.version import Version
 
 if TYPE_CHECKING:
@@ -224,7 +223,7 @@ class IndexStore(GalleryStore):
             index.fingerprints,
             Terms(index.distance, index.first_components),
         )
-        self._verify_version(found.version)
+        self._verify(found.version)
         with self.local_version(found.version) as folder:
             return search_pictures(
                 folder,

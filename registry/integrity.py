@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from registry.fingerprint import (
     MANIFEST,
@@ -15,35 +15,50 @@ from registry.fingerprint import (
     read_chunks,
 )
 from registry.storage import ArtifactRoot
-from registry.version import Version
 
 
-def check_version(
-    root: ArtifactRoot, version: Version, progress: Progress | None = None
+class Stored(Protocol):
+    """A version or an adapter: files of the root with a fingerprint."""
+
+    @property
+    def name(self) -> str:
+        """What commands call it."""
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """Where its files lie below the root."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over its files."""
+
+
+def check_stored(
+    root: ArtifactRoot, stored: Stored, progress: Progress | None = None
 ) -> list[str]:
-    """Names of the files of a version that are missing, changed or too many.
+    """Names of the files of a version or adapter that are missing, changed or too many.
 
     The fingerprint in the database decides; the manifest beside the files, which
     whoever changed them may have changed too, only says which ones they are.
     """
     found: dict[str, FileDigest] = {}
-    for name in root.files(version.model, str(version.number)):
+    for name in root.files(*stored.folder):
         if name != MANIFEST:
-            if not root.is_readable(version.model, str(version.number), name):
+            if not root.is_readable(*stored.folder, name):
                 return [f"{name}: is no file, but a link or a pipe"]
-            with root.open(version.model, str(version.number), name) as stream:
+            with root.open(*stored.folder, name) as stream:
                 found[name] = digest_chunks(read_chunks(stream), progress)
     try:
-        with root.open(version.model, str(version.number), MANIFEST) as stream:
+        with root.open(*stored.folder, MANIFEST) as stream:
             manifest = json.load(stream)
         bad = differences(manifest["files"], found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [f"{MANIFEST}: cannot be read ({error})"]
-    if bad or combine(found) == version.fingerprint:
+    if bad or combine(found) == stored.fingerprint:
         return bad
     return [
-        f"{MANIFEST}: does not belong to {version}; files and manifest agree with "
-        f"each other, but not with the fingerprint {version.fingerprint[:12]}"
+        f"{MANIFEST}: does not belong to {stored.name}; files and manifest agree with "
+        f"each other, but not with the fingerprint {stored.fingerprint[:12]}"
     ]
 
 

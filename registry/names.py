@@ -1,4 +1,4 @@
-"""Names of models, aliases and galleries, and how a version is written down."""
+"""Names of models, aliases and galleries, and how versions are written down."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from registry.errors import NameRefusedError, UsageError
 MAX_LENGTH = 100
 """Longest name, in characters. File systems stop at 255 bytes."""
 
-RESERVED = frozenset({"galleries", "indices"})
+ADAPTERS, GALLERIES, INDICES = "adapters", "galleries", "indices"
+RESERVED = frozenset({ADAPTERS, GALLERIES, INDICES})
 """Entries of the root that are no models; SQLite's begin with `registry.db`."""
 
 # Every database's integers hold nine digits.
@@ -111,6 +112,21 @@ def parse_index(text: str) -> tuple[str, int]:
     if not mark or not _NUMBER.fullmatch(number):
         raise UsageError(
             "Expected an index as MODEL#NUMBER, such as 'glyphs#2'. "
+            f"Received: {text!r}."
+        )
+    return check_name(model), int(number)
+
+
+def parse_adapter(text: str) -> tuple[str, int]:
+    """Splits `MODEL:NUMBER`.
+
+    >>> parse_adapter("glyphs:1")
+    ('glyphs', 1)
+    """
+    model, colon, number = text.partition(":")
+    if not colon or not _NUMBER.fullmatch(number):
+        raise UsageError(
+            "Expected an adapter as MODEL:NUMBER, such as 'glyphs:1'. "
             f"Received: {text!r}."
         )
     return check_name(model), int(number)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from registry.errors import IntegrityError, NotFoundError
 from registry.index_store import IndexStore
-from registry.store import GALLERIES, Store
+from registry.names import GALLERIES
+from registry.store import Store
 
 if TYPE_CHECKING:
     from registry.lineage import Lineage
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Registry(IndexStore):
-    """Versions, aliases, evidence, galleries and indices of embedding models.
+    """Versions, adapters, aliases, evidence, galleries and indices.
 
-    Each part stands in its own file: `VersionStore`, `AliasStore`, `EvidenceStore`,
-    `GalleryStore`, `IndexStore`.
+    Each part stands in its own file: `VersionStore`, `AdapterStore`, `AliasStore`,
+    `EvidenceStore`, `GalleryStore`, `IndexStore`.
 
     Example:
         >>> import tempfile
@@ -106,22 +107,25 @@ class Registry(IndexStore):
         """Reads all files again and compares them with what was registered.
 
         Args:
-            model: Only versions, galleries and indices of this model.
+            model: Only what belongs to this model.
 
         Returns:
-            For each version, gallery and index the names of its bad files.
+            For each version, adapter, gallery and index the names of its bad files.
 
         Raises:
             NotFoundError: Nothing belongs to that model.
         """
         from registry.gallery import Gallery
         from registry.index_manifest import verify_index
-        from registry.integrity import check_version
+        from registry.integrity import check_stored
 
         found: dict[str, list[str]] = {}
         for version in self.versions(model):
             with self._progress(f"verifying {version}", None) as progress:
-                found[version.name] = check_version(self.root, version, progress)
+                found[version.name] = check_stored(self.root, version, progress)
+        for adapter in self.adapters(model):
+            with self._progress(f"verifying {adapter}", None) as progress:
+                found[f"adapter {adapter}"] = check_stored(self.root, adapter, progress)
         for name in self.galleries(model):
             with self._progress(f"verifying {name}", None) as progress:
                 try:

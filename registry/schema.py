@@ -6,82 +6,33 @@ tests compare the three.
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    DateTime,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    String,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-HEAD = "0001"
+from registry.columns import Base, Key, ReservedNumber, now
+from registry.names import ADAPTERS
+
+HEAD = "0002"
 """Revision of the newest migration. Revisions are numbered, so they have an order."""
 
 
-class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets time zones, so they are put back on reading."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: object) -> Any:
-        """Turns a moment to UTC."""
-        return None if value is None else value.astimezone(timezone.utc)
-
-    def process_result_value(
-        self, value: datetime | None, dialect: object
-    ) -> datetime | None:
-        """Says that a moment is in UTC."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            return value.replace(tzinfo=timezone.utc)
-        return value.astimezone(timezone.utc)
-
-
-def now() -> datetime:
-    """This moment, in UTC."""
-    return datetime.now(timezone.utc)
-
-
-class Base(DeclarativeBase):
-    """What all tables share: how Python types are stored."""
-
-    type_annotation_map: ClassVar[dict[Any, Any]] = {
-        dict[str, Any]: JSON,
-        list[str]: JSON,
-        list[int]: JSON,
-        datetime: UtcDateTime,
-        float: Double,
-    }
-
-
-Key = BigInteger().with_variant(Integer, "sqlite")
-
-
 class ModelRow(Base):
-    """A model's name, and the numbers that its next version and index will get."""
+    """A model's name, and the numbers that its next version and the like will get."""
 
     __tablename__ = "models"
 
     name: Mapped[str] = mapped_column(String(100), primary_key=True)
     next_version: Mapped[int] = mapped_column(default=1)
     next_index: Mapped[int] = mapped_column(default=1)
+    next_adapter: Mapped[int] = mapped_column(default=1)
     created: Mapped[datetime] = mapped_column(default=now)
 
 
-class VersionRow(Base):
-    """A version: `reserved` while its files are copied, `registered` when whole."""
+class VersionRow(ReservedNumber, Base):
+    """A version of a model."""
 
     __tablename__ = "versions"
     # A row that is deleted was a reservation; its key must not come to mean another.
@@ -90,24 +41,55 @@ class VersionRow(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(Key, primary_key=True)
-    model: Mapped[str] = mapped_column(ForeignKey("models.name"))
-    number: Mapped[int]
-    state: Mapped[str] = mapped_column(String(16))
-    writer: Mapped[str] = mapped_column(String(400))
-    """Who copies the files: see `registry.writer`."""
-    lease: Mapped[datetime]
-    """Until when a writer that nobody can ask counts as alive."""
-    fingerprint: Mapped[str] = mapped_column(String(64), index=True)
     embedding_size: Mapped[int]
     distance: Mapped[str] = mapped_column(String(16))
     predecessor_id: Mapped[int | None] = mapped_column(ForeignKey("versions.id"))
     training: Mapped[dict[str, Any]]
-    created: Mapped[datetime] = mapped_column(default=now)
 
     predecessor: Mapped[VersionRow | None] = relationship(
-        remote_side=[id], lazy="joined", join_depth=1
+        remote_side="VersionRow.id", lazy="joined", join_depth=1
     )
+
+    @property
+    def name(self) -> str:
+        """The name that commands take, such as `glyphs/3`."""
+        return f"{self.model}/{self.number}"
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """Where its files lie below the root."""
+        return (self.model, str(self.number))
+
+
+class AdapterRow(ReservedNumber, Base):
+    """An adapter: a map between the embedding spaces of two versions."""
+
+    __tablename__ = "adapters"
+    __table_args__ = (
+        UniqueConstraint("model", "number"),
+        {"sqlite_autoincrement": True},
+    )
+
+    old_fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    new_fingerprint: Mapped[str] = mapped_column(String(64))
+    direction: Mapped[str] = mapped_column(String(16))
+    method: Mapped[str] = mapped_column(String(100))
+    settings: Mapped[dict[str, Any]]
+    pairs: Mapped[int]
+    input_size: Mapped[int]
+    output_size: Mapped[int]
+    side_size: Mapped[int | None]
+    has_variance: Mapped[bool]
+
+    @property
+    def name(self) -> str:
+        """The name that commands take, such as `glyphs:1`."""
+        return f"{self.model}:{self.number}"
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """Where its files lie below the root."""
+        return (ADAPTERS, self.model, str(self.number))
 
 
 class IndexRow(Base):
@@ -123,6 +105,8 @@ class IndexRow(Base):
     generation: Mapped[int]
     fingerprints: Mapped[dict[str, Any]]
     """Number of rows by the fingerprint of the version that made them."""
+    adapters: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """For rows that were transformed the adapter's fingerprint, by the version's."""
     first_components: Mapped[int]
     distance: Mapped[str] = mapped_column(String(16))
     rows: Mapped[int]
@@ -176,6 +160,9 @@ class AliasMoveRow(Base):
     to_index_id: Mapped[int | None] = mapped_column(ForeignKey("indices.id"))
     from_protocol: Mapped[str | None] = mapped_column(Text)
     to_protocol: Mapped[str | None] = mapped_column(Text)
+    from_protocol_digest: Mapped[str | None] = mapped_column(String(64))
+    to_protocol_digest: Mapped[str | None] = mapped_column(String(64))
+    """Of its content when the alias moved; files change."""
     reason: Mapped[str | None] = mapped_column(Text)
     evidence_ids: Mapped[list[int]]
     undoes: Mapped[int | None] = mapped_column(ForeignKey("alias_moves.id"))
@@ -192,6 +179,8 @@ class EvidenceRow(Base):
     id: Mapped[int] = mapped_column(Key, primary_key=True)
     new_fingerprint: Mapped[str] = mapped_column(String(64))
     old_fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    adapter_fingerprint: Mapped[str | None] = mapped_column(String(64))
+    """The map that the old version's vectors went through, None for none."""
     paragon_fingerprint: Mapped[str | None] = mapped_column(String(64))
     protocol: Mapped[str] = mapped_column(Text)
     protocol_name: Mapped[str] = mapped_column(Text)
@@ -235,9 +224,25 @@ class EdgeRow(Base):
     """A compatibility edge: the new version's queries work on the old one's vectors."""
 
     __tablename__ = "edges"
+    # One a protocol for vectors as they are, and one for each adapter. Two indices,
+    # since databases take two absent adapters for different ones.
     __table_args__ = (
-        UniqueConstraint(
-            "new_fingerprint", "old_fingerprint", "kind", "protocol_digest"
+        Index(
+            "ix_edges_direct",
+            "new_fingerprint",
+            "old_fingerprint",
+            "protocol_digest",
+            unique=True,
+            sqlite_where=text("adapter_fingerprint IS NULL"),
+            postgresql_where=text("adapter_fingerprint IS NULL"),
+        ),
+        Index(
+            "ix_edges_through",
+            "new_fingerprint",
+            "old_fingerprint",
+            "adapter_fingerprint",
+            "protocol_digest",
+            unique=True,
         ),
     )
 

@@ -14,13 +14,11 @@ from sqlalchemy.engine import URL
 from registry.database import Database
 from registry.errors import UsageError
 from registry.fingerprint import Progress
+from registry.names import GALLERIES
 from registry.storage import ArtifactRoot
 
 if TYPE_CHECKING:
     from registry.progress import Reporter
-
-GALLERIES = "galleries"
-INDICES = "indices"
 
 
 class Store:

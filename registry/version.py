@@ -59,6 +59,11 @@ class Version:
         """The name that commands take, such as `glyphs/3`."""
         return f"{self.model}/{self.number}"
 
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """Where its files lie below the root."""
+        return (self.model, str(self.number))
+
     def __str__(self) -> str:
         """Its name."""
         return self.name

@@ -13,7 +13,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from registry import registration
+from registry.candidate import inspect
 from registry.errors import IntegrityError, NotFoundError
+from registry.fingerprint import MANIFEST
+from registry.integrity import Stored, check_stored
 from registry.names import check_name, parse_alias, parse_version
 from registry.schema import AliasRow, VersionRow
 from registry.store import Store
@@ -57,7 +60,7 @@ class VersionStore(Store):
         check_name(model)
         before = None if predecessor is None else self.resolve(predecessor)
         with self._progress("reading", None) as progress:
-            candidate = registration.inspect(
+            candidate = inspect(
                 Path(directory),
                 size=embedding_size,
                 distance=distance,
@@ -122,29 +125,30 @@ class VersionStore(Store):
         self, version: Version
     ) -> contextlib.AbstractContextManager[Path]:
         """A local folder with the files of a version: its own, or a passing copy."""
-        return self.root.local_copy(version.model, str(version.number))
+        return self.root.local_copy(*version.folder)
 
     def _version(self, row: VersionRow) -> Version:
         return Version.from_row(row, self.root.location(row.model, str(row.number)))
 
-    def _verify_version(self, version: Version) -> None:
-        from registry.integrity import check_version
+    def _verify(self, stored: Stored) -> None:
+        """Raises when files are not those that were registered.
 
+        Raises:
+            IntegrityError: It names them.
+        """
         manifest_size = 0
         # Whatever it holds; the check below says what is wrong with it.
         with contextlib.suppress(
             OSError, ValueError, KeyError, TypeError, AttributeError
         ):
-            with self.root.open(
-                version.model, str(version.number), "assets.extra", "manifest.json"
-            ) as stream:
+            with self.root.open(*stored.folder, MANIFEST) as stream:
                 files = json.load(stream)["files"]
             manifest_size = sum(file["size"] for file in files.values())
-        with self._progress(f"verifying {version}", manifest_size) as progress:
-            bad = check_version(self.root, version, progress)
+        with self._progress(f"verifying {stored.name}", manifest_size) as progress:
+            bad = check_stored(self.root, stored, progress)
         if bad:
             raise IntegrityError(
-                f"The files of {version} are not those that were registered:", bad
+                f"The files of {stored.name} are not those that were registered:", bad
             )
 
 

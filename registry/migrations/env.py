@@ -2,7 +2,8 @@
 
 from alembic import context
 
-from registry.schema import Base
+from registry import schema  # noqa: F401 - declares the tables
+from registry.columns import Base
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -7,8 +7,9 @@ from sqlalchemy import text
 
 import registry as package
 from registry import Registry, SchemaError, UsageError
+from registry.columns import Base
 from registry.database import Database
-from registry.schema import HEAD, Base
+from registry.schema import HEAD
 
 
 @pytest.fixture
@@ -53,6 +54,55 @@ def test_migrations_are_packaged():
 def test_migrating_twice_changes_nothing(database):
     database.migrate()
     assert database.revision() == HEAD
+
+
+OF_THE_FIRST_RELEASE = """
+INSERT INTO models VALUES ('toys', 3, 1, '2026-01-01');
+INSERT INTO versions VALUES
+    (1, 'toys', 1, 'registered', '{}', '2026-01-01', 'a', 16, 'cosine', NULL, '{}',
+     '2026-01-01'),
+    (2, 'toys', 2, 'registered', '{}', '2026-01-01', 'b', 16, 'cosine', 1, '{}',
+     '2026-01-01');
+INSERT INTO evidence VALUES
+    (7, 'b', 'a', NULL, 'toy.yaml', 'toy', 'p', 'd', 'cosine', 16, 'yes', '[]', 0, '',
+     '2026-01-01');
+INSERT INTO edges VALUES
+    (5, 'b', 'a', 'direct', NULL, 'cosine', 16, 'p', 7, '2026-01-01');
+INSERT INTO galleries VALUES ('toys/all', 'toys', 16, '2026-01-01');
+INSERT INTO indices VALUES
+    (1, 'toys', 1, 'toys/all', 1, '{"a": 3}', 16, 'cosine', 3, 1.0, 'm', '2026-01-01');
+INSERT INTO alias_moves VALUES
+    (1, 'toys', 'production', 'bootstrap', NULL, 1, NULL, NULL, NULL, 'toy.yaml', NULL,
+     '[]', NULL, 'me', '2026-01-01');
+INSERT INTO aliases VALUES ('toys', 'production', 1, 1, 'toy.yaml', 1);
+"""
+
+
+def test_what_the_first_release_stored_is_kept(tmp_path):
+    import alembic.command
+    import alembic.config
+
+    database = Database(f"sqlite:///{tmp_path}/registry.db")
+    config = alembic.config.Config()
+    config.set_main_option("script_location", "registry:migrations")
+    with database._begin(write=True) as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "0001")
+        for statement in OF_THE_FIRST_RELEASE.strip().split(";\n"):
+            connection.execute(text(statement))
+    with pytest.raises(SchemaError, match="registry init"):
+        Registry(tmp_path)
+
+    registry = Registry.init(tmp_path)
+    assert [v.name for v in registry.versions()] == ["toys/1", "toys/2"]
+    (edge,) = registry.edges()
+    assert (edge.new_fingerprint, edge.kind, edge.evidence_id) == ("b", "direct", 7)
+    assert edge.adapter_fingerprint is None
+    alias = registry.alias("toys@production")
+    assert (alias.version.name, alias.index.name) == ("toys/1", "toys#1")
+    assert alias.index.adapters == {}
+    assert registry.history("toys@production")[0].protocol_digest is None
+    registry.database.close()
 
 
 def test_a_migration_that_fails_leaves_no_half_schema(tmp_path, monkeypatch):
@@ -111,7 +161,7 @@ def test_the_log_is_written_ahead(database):
 
 def test_a_reader_is_not_held_up_by_a_writer(database):
     with database.writing() as writer:
-        writer.execute(text("INSERT INTO models VALUES ('a', 1, 1, '2026-01-01')"))
+        writer.execute(text("INSERT INTO models VALUES ('a', 1, 1, '2026-01-01', 1)"))
         with database.reading() as reader:
             assert reader.execute(text("SELECT count(*) FROM models")).scalar() == 0
     with database.reading() as reader:
@@ -120,7 +170,7 @@ def test_a_reader_is_not_held_up_by_a_writer(database):
 
 def test_an_error_undoes_the_write(database):
     with pytest.raises(ZeroDivisionError), database.writing() as writer:
-        writer.execute(text("INSERT INTO models VALUES ('a', 1, 1, '2026-01-01')"))
+        writer.execute(text("INSERT INTO models VALUES ('a', 1, 1, '2026-01-01', 1)"))
         raise ZeroDivisionError
     with database.reading() as reader:
         assert reader.execute(text("SELECT count(*) FROM models")).scalar() == 0
@@ -128,7 +178,7 @@ def test_an_error_undoes_the_write(database):
 
 def test_two_processes_that_count_up_lose_no_count(database, environment):
     with database.writing() as writer:
-        writer.execute(text("INSERT INTO models VALUES ('a', 1, 1, '2026-01-01')"))
+        writer.execute(text("INSERT INTO models VALUES ('a', 1, 1, '2026-01-01', 1)"))
     script = (
         "import sys\n"
         "from registry.database import Database\n"

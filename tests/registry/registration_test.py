@@ -193,7 +193,7 @@ def test_a_killed_registration_is_invisible_and_cleared_by_the_next(
     script = textwrap.dedent(
         """
         import os, signal, sys
-        from registry import Registry, registration
+        from registry import Registry, reservation
         from registry.storage import ArtifactRoot
 
         root, folder, instant = sys.argv[1:]
@@ -213,7 +213,7 @@ def test_a_killed_registration_is_invisible_and_cleared_by_the_next(
 
         ArtifactRoot.write = torn
         if instant == "published":
-            registration._publish = lambda *_: die()
+            reservation.publish = lambda *_: die()
         Registry(root).register("glyphs", folder)
         """
     )
@@ -251,7 +251,7 @@ def test_a_registration_that_is_alive_is_left_alone(registry, make_model, monkey
 def test_a_silent_writer_of_another_machine_loses_its_place_not_its_neighbours(
     registry, make_model, monkeypatch
 ):
-    from registry import registration
+    from registry import reservation
     from registry.writer import Writer
 
     write = ArtifactRoot.write
@@ -261,8 +261,8 @@ def test_a_silent_writer_of_another_machine_loses_its_place_not_its_neighbours(
         with monkeypatch.context() as patch:
             patch.setattr(ArtifactRoot, "write", write)
             patch.setattr(Writer, "alive", lambda self: None)
-            later = registration.now() + 2 * registration.LEASE
-            patch.setattr(registration, "now", lambda: later)
+            later = reservation.now() + 2 * reservation.LEASE
+            patch.setattr(reservation, "now", lambda: later)
             assert registry.register("glyphs", other).name == "glyphs/2"
         monkeypatch.setattr(ArtifactRoot, "write", write)
         return write(self, location, *rest)

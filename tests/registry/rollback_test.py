@@ -114,14 +114,14 @@ class TestRollback:
 
     def test_a_move_meanwhile_is_undone_in_its_place(self, three, monkeypatch):
         three.promote("glyphs/2", "production", force=True, reason="a test")
-        verify = type(three)._verify_version
+        verify = type(three)._verify
 
         def slow(self, version):
-            monkeypatch.setattr(type(three), "_verify_version", verify)
+            monkeypatch.setattr(type(three), "_verify", verify)
             three.promote("glyphs/3", "production", force=True, reason="meanwhile")
             verify(self, version)
 
-        monkeypatch.setattr(type(three), "_verify_version", slow)
+        monkeypatch.setattr(type(three), "_verify", slow)
         assert three.rollback("glyphs@production").to_version == "glyphs/2"
 
     def test_the_first_move_is_not_undone(self, three):

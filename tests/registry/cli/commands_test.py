@@ -22,7 +22,7 @@ def promoted(registry, make_model, protocol):
 def test_init_makes_a_registry(run, tmp_path):
     made = run("init", "--root", tmp_path / "new")
     assert made.code == 0
-    assert "is ready (schema 0001)" in made.out
+    assert "is ready (schema 0002)" in made.out
     assert Registry(tmp_path / "new").versions() == []
 
 
