@@ -18,6 +18,7 @@ __all__ = [
     "layers",
     "losses",
     "models",
+    "training",
 ]
 
 

@@ -5,7 +5,7 @@ import os
 
 from tfx import v1 as tfx
 
-from keras_bct.experiments.recipe import Recipe
+from keras_bct.training import Recipe
 from tfx_pipeline.compatibility_evaluator import CompatibilityEvaluator
 from tfx_pipeline.predecessor_resolver import PredecessorResolver
 from tfx_pipeline.registry_pusher import RegistryPusher

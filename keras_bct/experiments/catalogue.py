@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from keras_bct.experiments.recipe import Recipe
 from keras_bct.experiments.training import Training
+from keras_bct.training.recipe import Recipe
 
 
 @dataclasses.dataclass(frozen=True)

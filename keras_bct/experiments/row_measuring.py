@@ -15,9 +15,9 @@ from keras_bct.configuration import from_mapping
 from keras_bct.evaluation import EmbeddingSet, Measurement, Protocol, measure
 from keras_bct.experiments.measured import Measured, join
 from keras_bct.experiments.table import Row
-from keras_bct.experiments.train import SIZE_MAP
 from keras_bct.experiments.trained_versions import TrainedVersions
 from keras_bct.experiments.training import Training
+from keras_bct.training.trainer import SIZE_MAP
 
 MIXED_SEED = 0
 """Chooses the identities that count as new in a mixed gallery."""

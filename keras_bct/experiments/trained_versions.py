@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import functools
 import json
@@ -32,7 +31,7 @@ class TrainedVersions:
     Args:
         directory: The output folder; versions go to `trainings/<digest>/version`.
         data: Holds `train.tfrecord` and the like, as `kanji_data.prepare` writes them.
-        train: Trains a version; `keras_bct.experiments.train.train` by default.
+        train: Trains a version; `keras_bct.training.train` by default.
         say: Takes a line of progress.
     """
 
@@ -41,7 +40,7 @@ class TrainedVersions:
         directory: str | os.PathLike[str],
         data: str | os.PathLike[str],
         *,
-        train: Callable[..., None] | None = None,
+        train: Callable[..., object] | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
         self.directory = Path(directory)
@@ -134,7 +133,7 @@ class TrainedVersions:
         description = {
             "name": training.name,
             "digest": training.digest(self.data_digests),
-            "recipe": dataclasses.asdict(training.recipe),
+            "recipe": training.recipe.digested(),
             "part": training.part,
             "data": self.data_digests[training.part],
             "predecessor": training.predecessor
@@ -156,8 +155,8 @@ class TrainedVersions:
             yield
 
 
-def _train_with_keras() -> Callable[..., None]:
+def _train_with_keras() -> Callable[..., object]:
     # Here, so that looking up what is trained does not wait for Keras.
-    from keras_bct.experiments.train import train
+    from keras_bct.training import train
 
     return train

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from keras_bct.experiments.recipe import Recipe
+from keras_bct.training.recipe import Recipe
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Training:
             The digest of recipe, pictures and the predecessor's digest.
         """
         content = {
-            "recipe": dataclasses.asdict(self.recipe),
+            "recipe": self.recipe.digested(),
             "data": data_digests[self.part],
             "predecessor": self.predecessor and self.predecessor.digest(data_digests),
         }

@@ -5,8 +5,7 @@ import os
 from tfx.components.trainer.fn_args_utils import FnArgs
 
 from keras_bct.configuration import from_mapping
-from keras_bct.experiments.recipe import Recipe
-from keras_bct.experiments.train import train
+from keras_bct.training import Recipe, train
 
 
 def run_fn(fn_args: FnArgs) -> None:

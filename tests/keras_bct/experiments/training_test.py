@@ -5,7 +5,8 @@ import hashlib
 
 import pytest
 
-from keras_bct.experiments import Recipe, Training
+from keras_bct.experiments import Catalogue, Recipe, Training
+from keras_bct.training import CriterionSettings, DataSettings, OptimizerSettings
 
 DATA = {"train": "aa", "train-old": "bb"}
 OLD = Training("old", Recipe("independent", 12, 1200), "train-old")
@@ -30,7 +31,29 @@ ANOTHER_VALUE = {
     "old_rows": "means",
     "seed": 1,
     "image_shape": (32, 32, 3),
+    "epochs": 12,
+    "interval_steps": 100,
+    "optimizer": OptimizerSettings("sgd"),
+    "label_smoothing": 0.1,
+    "augmentation": ("plain", "flip"),
+    "pictures_per_class": 4,
+    "precision": "mixed_bfloat16",
+    "strategy": "mirrored",
+    "deterministic": True,
+    "data": DataSettings("train.tfrecord"),
+    "predecessor": "phi1",
+    "criterion": CriterionSettings("kanji-validation.yaml"),
 }
+
+
+def changed(training: Training, field: str) -> Training:
+    """The training with another value of a field of its recipe."""
+    fields = {field: ANOTHER_VALUE[field]}
+    if field == "epochs":
+        fields["steps"] = None
+    return dataclasses.replace(
+        training, recipe=dataclasses.replace(training.recipe, **fields)
+    )
 
 
 def test_every_field_is_tried() -> None:
@@ -39,18 +62,14 @@ def test_every_field_is_tried() -> None:
 
 @pytest.mark.parametrize("field", ANOTHER_VALUE)
 def test_another_value_of_a_field_is_another_training(field: str) -> None:
-    recipe = dataclasses.replace(NEW.recipe, **{field: ANOTHER_VALUE[field]})
-    changed = dataclasses.replace(NEW, recipe=recipe)
-    assert changed.digest(DATA) != NEW.digest(DATA)
+    assert changed(NEW, field).digest(DATA) != NEW.digest(DATA)
 
 
-# Any other method asks for a predecessor of the predecessor.
-@pytest.mark.parametrize("field", sorted(set(ANOTHER_VALUE) - {"method"}))
+# Any other method asks for a predecessor of the predecessor, as a criterion does.
+@pytest.mark.parametrize("field", sorted(set(ANOTHER_VALUE) - {"method", "criterion"}))
 def test_another_predecessor_is_another_training(field: str) -> None:
-    recipe = dataclasses.replace(OLD.recipe, **{field: ANOTHER_VALUE[field]})
-    old = dataclasses.replace(OLD, recipe=recipe)
-    changed = dataclasses.replace(NEW, predecessor=old)
-    assert changed.digest(DATA) != NEW.digest(DATA)
+    follower = dataclasses.replace(NEW, predecessor=changed(OLD, field))
+    assert follower.digest(DATA) != NEW.digest(DATA)
 
 
 def test_other_pictures_are_another_training() -> None:
@@ -81,6 +100,32 @@ def test_it_is_sha256_of_the_canonical_json() -> None:
     )
     canonical = f'{{"data": "bb", "predecessor": null, "recipe": {{{recipe}}}}}'
     assert OLD.digest(DATA) == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("training", "digest"),
+    [
+        (
+            Catalogue(0).old(),
+            "f3dce6323bb8a85cc1736caca0a890dcb3835be99266a81a8621edd1fe1c2ffd",
+        ),
+        (
+            Catalogue(0).new("beta"),
+            "3cd74a610772ccfbb7ad5c510d0ede1a78dd34c9df6a7b66def5e964f8f83a15",
+        ),
+        (
+            Catalogue(0).deep("deep"),
+            "44c1f3301909a5f71435f24a883e658e3ddea0a500d7c3d57d6de62d66d89943",
+        ),
+    ],
+    ids=("old", "beta", "deep"),
+)
+def test_trainings_that_are_kept_are_found_again(
+    training: Training, digest: str
+) -> None:
+    # Written down before recipes had the fields after `image_shape`. Where one of
+    # these changes, every training in out/experiments is done anew.
+    assert training.digest({"train": "a", "train-old": "b"}) == digest
 
 
 def test_a_method_that_follows_needs_a_predecessor() -> None:

@@ -10,7 +10,7 @@ import keras
 
 from keras_bct import losses
 from keras_bct.classifier import Classifier
-from keras_bct.experiments.recipe import Recipe
+from keras_bct.training.recipe import Recipe
 
 SAMPLES = ("all", "old classes", "new classes")
 

@@ -9,9 +9,9 @@ import pytest
 from keras_bct.classifier import Classifier
 from keras_bct.data import glyphs, write_records
 from keras_bct.data.glyph_records import to_records
-from keras_bct.experiments import Recipe
-from keras_bct.experiments.train import SIZE_MAP, train
 from keras_bct.models import load_embedder
+from keras_bct.training import Recipe
+from keras_bct.training.trainer import SIZE_MAP, train
 
 STEPS = 10
 

@@ -5,8 +5,8 @@ import pytest
 from keras import ops
 
 from keras_bct.classifier import Classifier
-from keras_bct.experiments import Recipe
-from keras_bct.experiments.terms import terms
+from keras_bct.training import Recipe
+from keras_bct.training.terms import terms
 
 OLD = Classifier("arcface", np.eye(2, 4), ("a", "b"), scale=30.0, margin=0.5)
 # Classes a and b are known to the old model, c and d are not.
