@@ -1,7 +1,8 @@
-"""A predecessor made with tensorflow-addons and tensorflow-similarity works here.
+"""A predecessor of tensorflow-addons and tensorflow-similarity, and its successor.
 
 The predecessor is trained and saved under TensorFlow 2.15 in an environment of its own,
-kept in out/legacy-environment; the first run installs it.
+kept in out/legacy-environment; the first run installs it. It comes without a
+classifier: the successor trains against the class means of its embeddings.
 """
 
 import hashlib
@@ -9,15 +10,17 @@ import os
 import subprocess
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 import uv
 
-from keras_bct import models
+from keras_bct import data, layers, losses, models
 from keras_bct.classifier import Classifier
-from keras_bct.data import glyphs
-from registry import Registry
+from keras_bct.data import glyphs, write_records
+from keras_bct.data.glyph_records import to_records, write_directory
+from registry import GateRefusedError, Registry
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -26,6 +29,8 @@ MAKER = Path(__file__).with_name("legacy_predecessor") / "make.py"
 REQUIREMENTS = MAKER.with_name("requirements.txt")
 
 OLD_CLASSES = 100
+COMPONENTS = 64
+STEPS = 500
 
 
 def run_uv(*arguments):
@@ -121,13 +126,69 @@ def test_it_runs_frozen_in_the_training_of_another(predecessor, old_pictures):
     with tf.GradientTape() as tape:
         tape.watch(pictures)
         embeddings = layer(pictures)
-    assert embeddings.shape == (8, 16)
+    assert embeddings.shape == (8, COMPONENTS)
     assert layer.trainable_weights == []
     assert tape.gradient(embeddings, pictures) is None
 
 
-def test_it_is_registered_as_it_is(predecessor, tmp_path):
+@pytest.fixture(scope="module")
+def successor(predecessor, tmp_path_factory):
+    """A version of 600 classes, trained against the means of the old embeddings."""
+    folder = tmp_path_factory.mktemp("successor")
+    pictures = str(folder / "train.tfrecord")
+    records = to_records(glyphs.load().split("train"))
+    write_records(pictures, records)
+    stored = models.load_embedder(predecessor).embed_bytes(records.images, records.ids)
+    # Metric learning leaves its classes wide: a margin around their means asks for
+    # more than the old space can give.
+    old = Classifier.from_embeddings(
+        stored, records.labels, kind="normsoftmax", scale=16.0, margin=None
+    )
+    backbone = models.glyph_network(COMPONENTS, width=12, seed=2)
+    head = layers.CosineHead(len(old.class_names), seed=2)
+    loss = losses.CosFace(scale=24, margin=0.2)
+    model = models.compatible_model(backbone, head, old)
+    model.compile(
+        keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(3e-3, STEPS)),
+        loss={"new": loss, "old": losses.Influence(losses.for_classifier(old))},
+        loss_weights={"new": 1.0, "old": 4.0},
+        jit_compile=False,
+    )
+    batches = data.training_dataset(
+        pictures,
+        class_names=old.class_names,
+        old_class_names=old.class_names,
+        image_shape=(32, 32, 1),
+        batch_size=128,
+        seed=2,
+    )
+    model.fit(batches, steps_per_epoch=STEPS, verbose=0)
+    models.export_version(
+        folder / "version",
+        backbone,
+        head.to_classifier(loss, old.class_names),
+        training={"steps": STEPS},
+    )
+    return folder / "version"
+
+
+def test_its_successor_passes_the_gate_and_is_promoted(
+    predecessor, successor, tmp_path
+):
+    write_directory(tmp_path / "kanji", glyphs.load())
+    protocol = tmp_path / "kanji" / "kanji-validation.yaml"
     registry = Registry.init(tmp_path / "registry")
     first = registry.register("kanji", predecessor, distance="cosine")
-    assert (first.name, first.embedding_size) == ("kanji/1", 16)
+    assert (first.name, first.embedding_size) == ("kanji/1", COMPONENTS)
+    registry.promote(
+        "kanji/1", "production", require_compatible=True, protocol=protocol
+    )
+    registry.register("kanji", successor, predecessor="kanji/1")
+    with pytest.raises(GateRefusedError):
+        registry.promote("kanji/2", "production", require_compatible=True)
+
+    evidence = registry.evaluate("kanji/2", "kanji/1", protocol)
+    assert evidence.answer == "yes", evidence.reasons
+    registry.promote("kanji/2", "production", require_compatible=True)
+    assert registry.resolve("kanji@production").name == "kanji/2"
     registry.database.close()

@@ -18,8 +18,8 @@ import tensorflow as tf
 import tensorflow_addons as tfa
 import tensorflow_similarity as tfsim
 
-COMPONENTS = 16
-STEPS = 120
+COMPONENTS = 64
+STEPS = 40
 
 
 def network() -> tfsim.models.SimilarityModel:
