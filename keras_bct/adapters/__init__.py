@@ -10,11 +10,14 @@ from keras_bct.adapters.affine_map import AffineMap
 from keras_bct.adapters.closed_form import ClosedForm
 from keras_bct.adapters.description import AdapterDescription
 from keras_bct.adapters.embedding_map import EmbeddingMap
+from keras_bct.adapters.lambda_orthogonal import LambdaOrthogonal
 from keras_bct.adapters.load_adapter import load_adapter
 from keras_bct.adapters.low_rank import LowRank
 from keras_bct.adapters.method import Method
 from keras_bct.adapters.pair_statistics import PairStatistics, gather
 from keras_bct.adapters.procrustes import Procrustes
+from keras_bct.adapters.residual_map import ResidualMap
+from keras_bct.adapters.residual_mlp import ResidualMLP
 from keras_bct.adapters.ridge import Ridge
 from keras_bct.adapters.saved_model_map import SavedModelMap
 from keras_bct.adapters.scaled_rotation import ScaledRotation
@@ -25,12 +28,15 @@ __all__ = [
     "AffineMap",
     "ClosedForm",
     "EmbeddingMap",
+    "LambdaOrthogonal",
     "LowRank",
     "Method",
     "NewToOld",
     "OldToNew",
     "PairStatistics",
     "Procrustes",
+    "ResidualMLP",
+    "ResidualMap",
     "Ridge",
     "SavedModelMap",
     "ScaledRotation",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from keras_bct.adapters.pair_statistics import check_lengths
 
 A = TypeVar("A", bound=Adapter)
 Settings = dict[str, Setting]
+Learn = Callable[
+    [NDArray[Any], NDArray[Any], tuple[str, str]], tuple[EmbeddingMap, Settings]
+]
 
 
 class Method(abc.ABC):
@@ -101,6 +105,7 @@ class Method(abc.ABC):
         new: NDArray[Any],
         old_fingerprint: str,
         new_fingerprint: str,
+        learn: Learn | None = None,
     ) -> A:
         check_fingerprints(old_fingerprint, new_fingerprint)
         names = (direction.source, direction.target)
@@ -108,7 +113,7 @@ class Method(abc.ABC):
         source, target = (sides[name] for name in names)
         check_lengths(names, source, target)
         self._check_pairs(len(source), source.shape[1], target.shape[1])
-        found, settings = self.learn(source, target, names)
+        found, settings = (learn or self.learn)(source, target, names)
         return direction(
             map=found,
             old_fingerprint=old_fingerprint,

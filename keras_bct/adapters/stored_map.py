@@ -15,10 +15,12 @@ from keras_bct.adapters.description import (
     file_digest,
 )
 from keras_bct.adapters.embedding_map import EmbeddingMap
+from keras_bct.adapters.residual_map import ResidualMap
 from keras_bct.adapters.saved_model_map import SavedModelMap
 
 MAPS: dict[str, type[EmbeddingMap]] = {
     AffineMap.kind: AffineMap,
+    ResidualMap.kind: ResidualMap,
     SavedModelMap.kind: SavedModelMap,
 }
 """The kinds of maps that an adapter's files may hold."""

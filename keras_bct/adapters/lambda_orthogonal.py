@@ -1,0 +1,205 @@
+"""Lambda-orthogonality: an affine map to the old space, held near a rotation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keras_bct.adapters.adapter import NewToOld, OldToNew
+from keras_bct.adapters.affine_map import AffineMap
+from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.near_rotation import (
+    deviation,
+    least_squares_within,
+    nearest,
+)
+from keras_bct.adapters.pair_statistics import gather
+from keras_bct.adapters.procrustes import rotation
+from keras_bct.adapters.ridge import Ridge
+from keras_bct.adapters.scaled_sides import ScaledSides
+
+Labels = Sequence[str] | NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class LambdaOrthogonal(Method):
+    """A backward map that is nearly a rotation, and a free forward map.
+
+    `fit_backward` gives B, from new to old: of the maps with `|B'B - I|_F <= lambda`
+    the one with the least squared error. With lambda 0 it is a rotation (`Procrustes`
+    between equal sizes), which leaves all distances of the new model as they are; the
+    larger lambda, the more it may bend to the old space, up to least squares. `fit`
+    gives the map for the old gallery, which is not bound: `Ridge`.
+
+    Where labels are given both are trained on by Keras, with a supervised contrastive
+    term: a mapped embedding is drawn to the target embeddings of its class and pushed
+    from others; the bound is then the paper's penalty on
+    `max(0, |B'B - I|_F - lambda)`.
+
+    B is found for sides that are centred and scaled to the same total variance, so
+    that the unit of either does not matter: the stored matrix is B times the ratio of
+    their spreads. Where the target has more components it is `B B'` that is near I.
+
+    This is our reading of the paper: its text was at hand only in parts.
+
+    Attributes:
+        bound: lambda, zero or more: how far `B'B` may be from I in Frobenius norm.
+        contrastive_weight: Of the contrastive term, beside a squared error that is 1
+            where everything maps to the mean. Used where labels are given.
+        temperature: Of the contrastive term.
+        epochs: How often every pair is seen.
+        batch_size: Pairs of a step; the contrastive term compares them all.
+        learning_rate: Adam's, falling to zero as a cosine.
+        seed: Of the order.
+
+    Raises:
+        ValueError: A number out of range.
+
+    Example:
+        >>> LambdaOrthogonal(bound=0.5).fewest_pairs(8, 8)
+        10
+
+    References:
+        Ricci et al., Lambda-orthogonality regularization for compatible representation
+        learning, NeurIPS 2025. METHODS.md, section 5. The contrastive term has the form
+        of `keras_bct.losses.Contrastive`.
+    """
+
+    bound: float = 1.0
+    contrastive_weight: float = 0.1
+    temperature: float = 0.05
+    epochs: int = 20
+    batch_size: int = 1024
+    learning_rate: float = 1e-3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("bound", "contrastive_weight"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(
+                    f"`{name}` should be zero or more. Received: {getattr(self, name)}."
+                )
+        for name in ("temperature", "epochs", "batch_size", "learning_rate"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(
+                    f"`{name}` should be above zero. Received: {getattr(self, name)}."
+                )
+
+    def fewest_pairs(self, input_size: int, output_size: int) -> int:
+        """Two more than go in, as for least squares."""
+        return input_size + 2
+
+    def fit(
+        self,
+        old: NDArray[Any],
+        new: NDArray[Any],
+        *,
+        old_fingerprint: str,
+        new_fingerprint: str,
+        labels: Labels | None = None,
+    ) -> OldToNew:
+        """Fit the forward map, from old to new, which is not held near a rotation.
+
+        Args:
+            old: `(n, d_old)` raw embeddings of the old version.
+            new: `(n, d_new)` raw embeddings of the new version of the same items.
+            old_fingerprint: Of the old version.
+            new_fingerprint: Of the new version.
+            labels: n class names for the contrastive term, or None: without it.
+
+        Raises:
+            ValueError: As `Method.fit`, or another number of labels.
+            TypeError: No floating type.
+        """
+        return self._fit(
+            OldToNew,
+            old,
+            new,
+            old_fingerprint,
+            new_fingerprint,
+            functools.partial(self.learn, labels=labels),
+        )
+
+    def fit_backward(
+        self,
+        old: NDArray[Any],
+        new: NDArray[Any],
+        *,
+        old_fingerprint: str,
+        new_fingerprint: str,
+        labels: Labels | None = None,
+    ) -> NewToOld:
+        """Fit B, from new to old, nearly a rotation; arguments and errors as `fit`."""
+        return self._fit(
+            NewToOld,
+            old,
+            new,
+            old_fingerprint,
+            new_fingerprint,
+            functools.partial(self.learn, labels=labels),
+        )
+
+    def learn(
+        self,
+        source: NDArray[Any],
+        target: NDArray[Any],
+        names: tuple[str, str],
+        labels: Labels | None = None,
+    ) -> tuple[AffineMap, Settings]:
+        """Find the optimum for the squared error, then train where there are labels.
+
+        The settings have the `deviation` of the map from a rotation, `|B'B - I|_F`.
+        """
+        codes = None if labels is None else _codes(labels, len(source))
+        bound = self.bound if names == (NewToOld.source, NewToOld.target) else None
+        statistics = gather(
+            [(source, target)], names=names, sample_pairs=Ridge.sample_pairs
+        )
+        sides = ScaledSides.of(statistics)
+        found = Ridge().solve(statistics)[0].matrix * sides.ratio
+        if bound is not None and deviation(found) > bound:
+            # The best rotation, or the best free map drawn within the bound.
+            starts = (nearest(rotation(statistics), bound), nearest(found, bound))
+            found = least_squares_within(
+                *sides.moments(statistics),
+                bound,
+                min(starts, key=functools.partial(sides.error, statistics)),
+            )
+        shift = np.zeros(found.shape[1])
+        if codes is not None and self.contrastive_weight:
+            from keras_bct.adapters.lambda_training import train
+
+            found, shift = train(self, found, source, target, sides, codes, bound)
+            if bound is not None:
+                # Training only nears the bound.
+                found = nearest(found, bound)
+        matrix = found / sides.ratio
+        return (
+            AffineMap(
+                matrix,
+                sides.target_mean
+                + sides.target_size * shift
+                - sides.source_mean @ matrix,
+            ),
+            {
+                "bound": bound,
+                "deviation": deviation(found),
+                "contrastive_weight": 0.0 if codes is None else self.contrastive_weight,
+            },
+        )
+
+
+def _codes(labels: Labels, pairs: int) -> NDArray[np.int32]:
+    names = np.asarray(labels)
+    if names.shape != (pairs,):
+        raise ValueError(
+            f"`labels` should name the class of each of {pairs} pairs. Received: shape "
+            f"{names.shape}."
+        )
+    return np.asarray(np.unique(names, return_inverse=True)[1], np.int32)
