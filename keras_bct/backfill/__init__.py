@@ -4,6 +4,7 @@ NumPy only (SciPy for `kendall_tau`). Priorities are higher for items that shoul
 first; `highest_first` turns them into an order.
 """
 
+from keras_bct.backfill.bridging_report import BridgingReport, bridging_report
 from keras_bct.backfill.class_centres import ClassCentres, distance_to_class_mean
 from keras_bct.backfill.distance import distance_to_new
 from keras_bct.backfill.neighbourhood import neighbourhood_distance
@@ -14,7 +15,9 @@ from keras_bct.backfill.variance import predicted_variance
 
 __all__ = [
     "UNCERTAINTIES",
+    "BridgingReport",
     "ClassCentres",
+    "bridging_report",
     "distance_to_class_mean",
     "distance_to_new",
     "highest_first",

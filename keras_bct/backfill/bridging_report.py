@@ -1,0 +1,275 @@
+"""Whether a map is worth it: its error, the criterion, and what is left to backfill."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keras_bct.adapters.adapter import Adapter, NewToOld
+from keras_bct.adapters.embedding_rows import embedding_rows
+from keras_bct.backfill.ordering import highest_first, random_order
+from keras_bct.backfill.variance import predicted_variance
+from keras_bct.evaluation.backfilling_curve import backfilling_curve
+from keras_bct.evaluation.comparison import (
+    Comparison,
+    MetricComparison,
+    compare_measurements,
+)
+from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.evaluation.measuring import measure
+from keras_bct.evaluation.metric_name import MetricName
+from keras_bct.evaluation.protocol import Protocol, Source
+
+GOAL = 0.95
+"""The share of M(new, new) that counts as having arrived."""
+
+WORTH = 0.5
+"""A map that recovers less of a full backfill's gain is warned of."""
+
+_METRICS = ("retrieval/mAP", "retrieval/CMC@1")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BridgingReport:
+    """What a map does on pairs that it was not fitted to.
+
+    Attributes:
+        direction: The adapter's.
+        method: The adapter's.
+        pairs: How many pairs were held out.
+        squared_error: Mean over pairs, summed over components.
+        missed: The same as a share of the target's variance: 1 for mapping everything
+            to the mean.
+        cosine: Mean over pairs of mapped and target rows; NaN rows of length zero out.
+        comparison: Of the criterion: `old_old`, `new_old` with the map between them,
+            `new_new`; the paragon is `new_new`, so the gain is the share of a full
+            backfill's. None without labels.
+        to_backfill: For each metric that has a curve the share of the gallery that must
+            be embedded anew to reach 95 % of M(new, new); infinity where all of it is
+            not enough.
+        warnings: Sentences with numbers where the map is not worth it.
+    """
+
+    direction: str
+    method: str
+    pairs: int
+    squared_error: float
+    missed: float
+    cosine: float
+    comparison: Comparison | None
+    to_backfill: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The report as a few lines of text."""
+        lines = [
+            f"{self.method}, {self.direction}, {self.pairs} pairs held out: squared "
+            f"error {self.squared_error:.4g} ({self.missed:.1%} of the variance), "
+            f"cosine {self.cosine:.4f}"
+        ]
+        if self.comparison is not None:
+            for name, metric in self.comparison.metrics.items():
+                low, high = metric.difference_interval(self.comparison.confidence)
+                gain = "none" if metric.gain is None else f"{metric.gain:.1%}"
+                lines.append(
+                    f"{name}: M(old, old) {metric.old_old:.4f}, bridged "
+                    f"{metric.new_old:.4f} (difference {low:+.4f} to {high:+.4f}), "
+                    f"M(new, new) {metric.new_new:.4f}, gain {gain}"
+                )
+        return "\n".join([*lines, *(f"Warning: {text}" for text in self.warnings)])
+
+
+def bridging_report(
+    adapter: Adapter,
+    old: NDArray[Any],
+    new: NDArray[Any],
+    *,
+    labels: Sequence[str] | NDArray[np.str_] | None = None,
+    protocol: Protocol | None = None,
+    order: NDArray[Any] | None = None,
+    side_information: NDArray[Any] | None = None,
+    worth: float = WORTH,
+) -> BridgingReport:
+    """Judge a map by pairs that it was not fitted to.
+
+    Where labels are given every held-out item is a query to all others. A map from old
+    to new is measured as M(new, h(old)), one from new to old as M(B(new), old); as the
+    backfill goes on, items carry the new embedding, or B of it.
+
+    Args:
+        adapter: The map.
+        old: `(n, d_old)` raw embeddings of the old version.
+        new: `(n, d_new)` raw embeddings of the new version of the same items.
+        labels: n class names; None: errors only.
+        protocol: Distance, metrics and confidence; None: mAP and CMC@1 by cosine. Its
+            sources are not read.
+        order: `(n,)` rows in the order of the backfill; None: by predicted variance
+            where the map has it, else at random.
+        side_information: `(n, side_size)` where the map was fitted with some.
+        worth: A gain below this is warned of.
+
+    Raises:
+        ValueError: Shapes that do not fit, or what `measure` refuses.
+        TypeError: No floating type.
+
+    Example:
+        >>> from keras_bct.adapters import Ridge
+        >>> generator = np.random.default_rng(0)
+        >>> old = generator.normal(size=(100, 3))
+        >>> sides = {"old_fingerprint": "0a", "new_fingerprint": "1b"}
+        >>> adapter = Ridge().fit(old[:50], 2 * old[:50], **sides)
+        >>> report = bridging_report(adapter, old[50:], 2 * old[50:])
+        >>> report.pairs, round(report.missed, 3)
+        (50, 0.0)
+    """
+    sides = {"old": embedding_rows("old", old), "new": embedding_rows("new", new)}
+    if len(old) != len(new):
+        raise ValueError(
+            "`old` and `new` should be pairs: row i of both shows item i. Received: "
+            f"{len(old)} and {len(new)} rows."
+        )
+    mapped, log_variance = adapter.transform_with_variance(
+        sides[adapter.source], side_information=side_information
+    )
+    target = sides[adapter.target].astype(np.float64)
+    squared = ((mapped - target) ** 2).sum(axis=1).mean()
+    variance = ((target - target.mean(axis=0)) ** 2).sum(axis=1).mean()
+    lengths = np.linalg.norm(mapped, axis=1) * np.linalg.norm(target, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosines = np.einsum("ij,ij->i", mapped, target) / lengths
+    comparison: Comparison | None = None
+    to_backfill: dict[str, float] = {}
+    warnings: tuple[str, ...] = ()
+    if labels is not None:
+        if order is None and log_variance is not None:
+            order = highest_first(predicted_variance(log_variance))
+        elif order is None:
+            order = random_order(len(old), seed=0)
+        protocol = protocol or _default_protocol()
+        comparison, to_backfill = _measured(
+            adapter, sides, mapped, np.asarray(labels), protocol, order
+        )
+        warnings = tuple(
+            text
+            for name in comparison.gate_metrics
+            for text in _warnings(
+                name,
+                comparison[name],
+                comparison.confidence,
+                to_backfill.get(name),
+                worth,
+            )
+        )
+    return BridgingReport(
+        direction=adapter.direction,
+        method=adapter.method,
+        pairs=len(old),
+        squared_error=float(squared),
+        missed=float(squared / variance) if variance else float("nan"),
+        cosine=float(np.nanmean(cosines)),
+        comparison=comparison,
+        to_backfill=to_backfill,
+        warnings=warnings,
+    )
+
+
+def _default_protocol() -> Protocol:
+    unread = Source("embeddings", "held-out pairs")
+    return Protocol("held-out pairs", unread, unread, _METRICS)
+
+
+def _measured(
+    adapter: Adapter,
+    sides: Mapping[str, NDArray[Any]],
+    mapped: NDArray[Any],
+    labels: NDArray[Any],
+    protocol: Protocol,
+    order: NDArray[Any],
+) -> tuple[Comparison, dict[str, float]]:
+    ids = np.arange(len(mapped)).astype(np.str_)
+
+    def items(rows: NDArray[Any]) -> EmbeddingSet:
+        return EmbeddingSet(ids, labels, None, rows)
+
+    old, new, bridge = items(sides["old"]), items(sides["new"]), items(mapped)
+    backward = isinstance(adapter, NewToOld)
+    queries, gallery = (bridge, old) if backward else (new, bridge)
+    new_new = measure(protocol, new, new)
+    comparison = compare_measurements(
+        protocol,
+        old_old=measure(protocol, old, old),
+        new_old=measure(protocol, queries, gallery),
+        new_new=new_new,
+        paragon=new_new,
+    )
+    curved = [
+        metric.name
+        for metric in protocol.metric_names
+        if metric.kind in ("CMC", "TAR") or metric.name == "retrieval/mAP"
+    ]
+    if not curved:
+        return comparison, {}
+    curve = backfilling_curve(
+        gallery,
+        queries,
+        order,
+        metrics=curved,
+        distance=protocol.distance,
+        exclude=protocol.exclude,
+    )
+    shares = {}
+    for name in curved:
+        below = curve.values[name] < GOAL * new_new.values[name]
+        # From the last cut-off that is below the goal on it is reached for good.
+        first = int(np.flatnonzero(below)[-1]) + 1 if below.any() else 0
+        cutoffs = curve.cutoffs[name]
+        shares[name] = (
+            float(cutoffs[first] / curve.items)
+            if first < len(cutoffs)
+            else float("inf")
+        )
+    return comparison, shares
+
+
+def _warnings(
+    name: str,
+    metric: MetricComparison,
+    confidence: float,
+    share: float | None,
+    worth: float,
+) -> list[str]:
+    assert metric.new_new is not None
+    better = 1 if MetricName.parse(name).higher_is_better else -1
+    ends = sorted(better * end for end in metric.difference_interval(confidence))
+    bridged = f"{metric.new_old:.4f} bridged, {metric.old_old:.4f} as it is"
+    texts = []
+    if better * (metric.new_new - metric.old_old) <= 0:
+        texts.append(
+            f"{name}: nothing to gain, the new model with a full backfill reaches "
+            f"{metric.new_new:.4f} and the old one {metric.old_old:.4f}."
+        )
+    if ends[0] <= 0:
+        texts.append(
+            f"{name}: bridging is not shown to be better than staying with the old "
+            f"model: {bridged}, difference {ends[0]:+.4f} to {ends[1]:+.4f} at "
+            f"{confidence:.0%}."
+        )
+    if metric.gain is not None and metric.gain < worth:
+        texts.append(
+            f"{name}: bridging recovers {metric.gain:.1%} of what a full backfill "
+            f"gains ({bridged}, {metric.new_new:.4f} with a full backfill)."
+        )
+    if texts and share is not None:
+        texts.append(
+            f"{name}: {GOAL:.0%} of M(new, new) = {metric.new_new:.4f} takes "
+            + (
+                f"backfilling {share:.1%} of the gallery in this order."
+                if np.isfinite(share)
+                else "more than backfilling all of it through this map."
+            )
+        )
+    return texts
