@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from keras_bct.configuration import from_mapping
-from keras_bct.evaluation import EmbeddingSet, Measurement, Protocol, measure
+from keras_bct.evaluation import EmbeddingSet, Gate, Measurement, Protocol, measure
 from keras_bct.experiments.measured import Measured, join
 from keras_bct.experiments.table import Row
 from keras_bct.experiments.trained_versions import TrainedVersions
@@ -25,6 +25,9 @@ MIXED_SEED = 0
 COARSE_SEARCH = "identification/TPIR@FPIR=0.1"
 """Beside 0.01, where 6 of the 600 test probes without a mate set the threshold."""
 
+OF_TEMPLATES = ", gallery of templates"
+"""Follows the name of a metric that is measured with one item an identity."""
+
 _SCHEMA = 2
 
 
@@ -36,11 +39,23 @@ class Sides:
         protocol: What M means.
         queries: Names of parts, e.g. `test-queries`.
         gallery: Names of parts, one after the other.
+        of_templates: Open-set search as the paper does it: the pictures of an
+            identity are one template of the gallery. None: not measured.
     """
 
     protocol: Protocol
     queries: str
     gallery: tuple[str, ...]
+    of_templates: Protocol | None = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all that is measured."""
+        pooled = () if self.of_templates is None else self.of_templates.metrics
+        return (
+            *self.protocol.metrics,
+            *(metric + OF_TEMPLATES for metric in pooled),
+        )
 
 
 def sides(protocol: str, data: Path) -> Sides:
@@ -56,7 +71,14 @@ def sides(protocol: str, data: Path) -> Sides:
     search = Protocol.from_yaml(data / f"kanji-{part}.yaml")
     if protocol in ("search", "validation"):
         search = dataclasses.replace(search, metrics=(*search.metrics, COARSE_SEARCH))
-        return Sides(search, f"{part}-queries", (f"{part}-gallery",))
+        of_templates = dataclasses.replace(
+            search,
+            name=f"kanji-{part}-templates",
+            gallery=dataclasses.replace(search.gallery, template="label"),
+            metrics=("identification/TPIR@FPIR=0.01", COARSE_SEARCH),
+            gate=Gate(metrics=(COARSE_SEARCH,)),
+        )
+        return Sides(search, f"{part}-queries", (f"{part}-gallery",), of_templates)
     gallery = dataclasses.replace(search.gallery, path="test-*.tfrecord")
     reidentification = dataclasses.replace(
         search,
@@ -86,7 +108,7 @@ class RowMeasuring:
         self._versions = versions
         self.test = test
         self._say = say
-        self._self_tests: dict[str, Measurement] = {}
+        self._self_tests: dict[tuple[str, str], Measurement] = {}
 
     def __call__(self, row: Row) -> dict[str, Measured]:
         """Gives the numbers of each metric, from the output folder where they are."""
@@ -123,47 +145,61 @@ class RowMeasuring:
             "pictures": self._versions.digests((self.test.queries, *self.test.gallery)),
             "mixed": MIXED_SEED,
         }
+        if self.test.of_templates is not None:
+            content["templates"] = self.test.of_templates.digest()
         name = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         return self._versions.directory / "measurements" / f"{name[:16]}.json"
 
     def _measure(self, row: Row) -> dict[str, Measured]:
-        protocol = self.test.protocol
-        old_gallery = self._gallery(row.old)
+        measured = self._measure_by(self.test.protocol, row)
+        if self.test.of_templates is not None:
+            pooled = self._measure_by(self.test.of_templates, row)
+            measured |= {
+                metric + OF_TEMPLATES: numbers for metric, numbers in pooled.items()
+            }
+        return measured
+
+    def _measure_by(self, protocol: Protocol, row: Row) -> dict[str, Measured]:
+        old_gallery = self._gallery(row.old, protocol)
         size = old_gallery.embedding_size
         new_queries = self._comparable(row.new, self._queries(row.new), size)
-        new_gallery = self._comparable(row.new, self._gallery(row.new), size)
+        new_gallery = self._comparable(row.new, self._gallery(row.new, protocol), size)
         return join(
             protocol,
-            old_old=self._self_test(row.old),
+            old_old=self._self_test(row.old, protocol),
             new_old=measure(protocol, new_queries, old_gallery),
             new_mixed=measure(protocol, new_queries, mixed(old_gallery, new_gallery)),
-            new_new=self._self_test(row.new),
+            new_new=self._self_test(row.new, protocol),
             agreement=agreement(self._queries(row.old), new_queries),
-            paragon=None if row.paragon is None else self._self_test(row.paragon),
+            paragon=None
+            if row.paragon is None
+            else self._self_test(row.paragon, protocol),
         )
 
-    def _self_test(self, training: Training) -> Measurement:
+    def _self_test(self, training: Training, protocol: Protocol) -> Measurement:
         """M(a, a), all components."""
-        name = training.digest(self._versions.data_digests)
-        if name not in self._self_tests:
-            self._self_tests[name] = measure(
-                self.test.protocol, self._queries(training), self._gallery(training)
+        key = (training.digest(self._versions.data_digests), protocol.name)
+        if key not in self._self_tests:
+            self._self_tests[key] = measure(
+                protocol, self._queries(training), self._gallery(training, protocol)
             )
-        return self._self_tests[name]
+        return self._self_tests[key]
 
     def _queries(self, training: Training) -> EmbeddingSet:
         return self._versions.embeddings(training, self.test.queries)
 
-    def _gallery(self, training: Training) -> EmbeddingSet:
+    def _gallery(self, training: Training, protocol: Protocol) -> EmbeddingSet:
         parts = [
             self._versions.embeddings(training, part) for part in self.test.gallery
         ]
         cameras = [part.cameras for part in parts if part.cameras is not None]
+        labels = np.concatenate([part.labels for part in parts])
         return EmbeddingSet(
             np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.labels for part in parts]),
+            labels,
             np.concatenate(cameras) if len(cameras) == len(parts) else None,
             np.concatenate([part.embeddings for part in parts]),
+            templates=labels if protocol.gallery.template == "label" else None,
         )
 
     def _comparable(

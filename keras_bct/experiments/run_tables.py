@@ -73,7 +73,7 @@ def run_tables(
             }
             reports[table.name] = Report(
                 table=table,
-                metrics=measure.test.protocol.metrics,
+                metrics=measure.test.metrics,
                 results=numbers[table.name],
                 titles=tuple(row.title for row in rows),
                 seeds=seeds,

@@ -9,7 +9,13 @@ import pytest
 
 from keras_bct.evaluation import Bootstrap, EmbeddingSet, Protocol, Source
 from keras_bct.experiments import Recipe, Row, Training
-from keras_bct.experiments.row_measuring import RowMeasuring, Sides, agreement, mixed
+from keras_bct.experiments.row_measuring import (
+    OF_TEMPLATES,
+    RowMeasuring,
+    Sides,
+    agreement,
+    mixed,
+)
 
 OLD = Training("old", Recipe("independent", 4, 10), "train-old")
 NEW = Training("beta", Recipe("beta", 4, 10, embedding_size=3), "train", OLD)
@@ -87,6 +93,45 @@ def test_another_protocol_is_measured_anew(stored: Stored) -> None:
     other = dataclasses.replace(TEST, protocol=protocol)
     RowMeasuring(stored, other, lambda line: None)(row)
     assert stored.asked > asked
+
+
+def test_a_gallery_of_templates_has_one_mean_an_identity(tmp_path: Path) -> None:
+    # z has no mate. Picture by picture it meets x's second one at cosine 1, and no
+    # mate lies above. Against the templates (2, 1) and (0, 1) it reaches 0.949: y's
+    # mate lies above at 0.995, x's below at 0.934.
+    class Pictures(Stored):
+        def embeddings(self, training: Training, part: str) -> EmbeddingSet:
+            ids = [f"{part}{number}" for number in range(3)]
+            labels = ["x", "y", "z"] if part == "queries" else ["x", "x", "y"]
+            rows = self._embeddings[training.name, part]
+            return EmbeddingSet(ids, labels, None, np.array(rows))
+
+    queries = [[1.0, 0.1], [0.1, 1.0], [1.0, 1.0]]
+    gallery = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    versions = Pictures(
+        tmp_path,
+        {
+            (name, part): rows
+            for name in ("old", "beta")
+            for part, rows in (("queries", queries), ("gallery", gallery))
+        },
+    )
+    metric = "identification/TPIR@FPIR=0.1"
+    pictures = dataclasses.replace(TEST.protocol, metrics=(metric,))
+    test = Sides(
+        pictures,
+        "queries",
+        ("gallery",),
+        dataclasses.replace(
+            pictures,
+            name="templates",
+            gallery=dataclasses.replace(SIDE, template="label"),
+        ),
+    )
+    measured = RowMeasuring(versions, test, lambda line: None)(Row("beta", NEW, OLD))
+    assert tuple(measured) == test.metrics
+    assert measured[metric + OF_TEMPLATES].old_old == 0.5
+    assert measured[metric].old_old == 0.0
 
 
 def test_agreement_is_the_mean_cosine() -> None:
