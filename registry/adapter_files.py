@@ -79,13 +79,13 @@ def open_adapter(directory: Path, old_fingerprint: str) -> OldToNew:
         UsageError: It cannot map them: another version's, the other direction, or it
             needs side information, which galleries do not store.
     """
-    from keras_bct.adapters import load_adapter
+    from keras_bct.adapters import OldToNew, load_adapter
 
     try:
         adapter = load_adapter(directory)
     except (OSError, ValueError) as error:
         raise InvalidAdapterError(f"{directory} is no adapter: {error}") from error
-    if adapter.direction != "old-to-new":
+    if not isinstance(adapter, OldToNew):
         raise UsageError(
             "Stored vectors go through an adapter from old to new. Received: "
             f"{directory}, which is {adapter.direction}."

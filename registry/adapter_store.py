@@ -83,5 +83,12 @@ class AdapterStore(VersionStore):
         """A local folder with the files of an adapter: its own, or a passing copy."""
         return self.root.local_copy(*adapter.folder)
 
+    def verify_adapter(self, adapter: Adapter) -> list[str]:
+        """Names of the files of an adapter that are missing, changed or too many."""
+        from registry.integrity import check_stored
+
+        with self._progress(f"verifying {adapter}", None) as progress:
+            return check_stored(self.root, adapter, progress)
+
     def _adapter(self, row: AdapterRow) -> Adapter:
         return Adapter.from_row(row, self.root.location(*row.folder))

@@ -51,6 +51,10 @@ class AliasMove:
         from_index: The index served before, such as `"glyphs#1"`.
         to_index: The index served after.
         protocol: The protocol file of the alias after the move.
+        protocol_digest: SHA-256 of its content when the alias moved; None where
+            nothing read it.
+        from_protocol: The protocol file before the move.
+        from_protocol_digest: SHA-256 of that one's content as it was then.
         reason: What the person who moved it said.
         evidence_ids: The evidence that the gate read.
         undoes: The move that a rollback undid.
@@ -67,8 +71,31 @@ class AliasMove:
     from_index: str | None
     to_index: str | None
     protocol: str | None
+    protocol_digest: str | None
+    from_protocol: str | None
+    from_protocol_digest: str | None
     reason: str | None
     evidence_ids: tuple[int, ...]
     undoes: int | None
     moved_by: str
     created: datetime
+
+    @property
+    def protocol_change(self) -> str | None:
+        """A sentence where the alias is gated by another protocol since this move.
+
+        Promotions before and after it were not measured by one rule.
+        """
+        if self.from_protocol is None or self.from_protocol_digest is None:
+            return None
+        if self.protocol_digest == self.from_protocol_digest:
+            return None
+        return (
+            f"move {self.id} is by {_protocol(self.protocol, self.protocol_digest)}, "
+            f"not by {_protocol(self.from_protocol, self.from_protocol_digest)} as "
+            "the alias before"
+        )
+
+
+def _protocol(path: str | None, digest: str | None) -> str:
+    return f"{path} ({(digest or 'unread')[:12]})"

@@ -26,12 +26,14 @@ class Standing:
         version: Its version, None while there is no such alias.
         index: The index served with it.
         protocol: The protocol file of its gate.
+        protocol_digest: Of that file's content when the alias last moved by it.
         move_id: The last row of its history; tells whether it has moved since.
     """
 
     version: VersionRow | None
     index: IndexRow | None
     protocol: str | None
+    protocol_digest: str | None
     move_id: int | None
 
 
@@ -39,8 +41,11 @@ def standing(session: Session, model: str, alias: str) -> Standing:
     """Where `model@alias` stands; all None when there is no such alias."""
     row = session.get(AliasRow, (model, alias))
     if row is None:
-        return Standing(None, None, None, None)
-    return Standing(row.version, row.index, row.protocol, row.move_id)
+        return Standing(None, None, None, None, None)
+    last = session.get_one(AliasMoveRow, row.move_id)
+    return Standing(
+        row.version, row.index, row.protocol, last.to_protocol_digest, row.move_id
+    )
 
 
 def find_index(session: Session, model: str, number: int) -> IndexRow:
@@ -67,6 +72,7 @@ def move(
     version_id: int,
     index_id: int | None,
     protocol: str | None,
+    protocol_digest: str | None,
     reason: str | None = None,
     evidence_ids: Sequence[int] = (),
     undoes: int | None = None,
@@ -82,6 +88,8 @@ def move(
         to_index_id=index_id,
         from_protocol=now_at.protocol,
         to_protocol=protocol,
+        from_protocol_digest=now_at.protocol_digest,
+        to_protocol_digest=protocol_digest,
         reason=reason,
         evidence_ids=list(evidence_ids),
         undoes=undoes,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry.schema import EdgeRow, VersionRow
+from registry.schema import AdapterRow, EdgeRow, VersionRow
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,41 @@ class Terms:
         return f"{self.distance} over {self.components} components"
 
 
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors that one version made, as an index holds them.
+
+    Attributes:
+        made_by: Fingerprint of that version.
+        adapter: Fingerprint of the adapter that they went through, None for none.
+        rows: How many.
+    """
+
+    made_by: str
+    adapter: str | None
+    rows: int
+
+
+class Indexed(Protocol):
+    """An index: a row of the database, or what was read of one."""
+
+    @property
+    def fingerprints(self) -> Mapping[str, Any]:
+        """Number of rows by the version that made them."""
+
+    @property
+    def adapters(self) -> Mapping[str, Any]:
+        """The adapter that these rows went through, where they did."""
+
+
+def vectors_of(index: Indexed) -> list[Vectors]:
+    """The vectors of an index by the version that made them."""
+    return [
+        Vectors(made_by, index.adapters.get(made_by), rows)
+        for made_by, rows in sorted(index.fingerprints.items())
+    ]
+
+
 def name_of(session: Session, fingerprint: str) -> str:
     """Name of the version with this fingerprint, the fingerprint where it has none."""
     row = session.scalars(
@@ -35,51 +71,96 @@ def name_of(session: Session, fingerprint: str) -> str:
         .where(VersionRow.fingerprint == fingerprint, VersionRow.state == "registered")
         .order_by(VersionRow.id)
     ).first()
-    return f"{row.model}/{row.number}" if row else f"fingerprint:{fingerprint[:12]}"
+    return row.name if row else f"fingerprint:{fingerprint[:12]}"
+
+
+def adapter_name(session: Session, fingerprint: str) -> str:
+    """Name of the adapter with this fingerprint, the fingerprint where it has none."""
+    row = session.scalars(
+        select(AdapterRow)
+        .where(AdapterRow.fingerprint == fingerprint, AdapterRow.state == "registered")
+        .order_by(AdapterRow.id)
+    ).first()
+    return row.name if row else f"adapter:{fingerprint[:12]}"
 
 
 def stranded(
     session: Session,
     fingerprint: str,
-    vectors: Mapping[str, int],
+    vectors: Iterable[Vectors],
     terms: Terms | None = None,
+    *,
+    either_way: bool = False,
 ) -> list[str]:
     """What a version may not search, one phrase for each version that made it.
 
-    Its own vectors it may. Others only along a compatibility edge: equal sizes prove
-    nothing, and edges are never composed.
+    Its own vectors it may. Others only along a compatibility edge for the way that they
+    are held in: an edge through an adapter proves nothing for vectors as they are, nor
+    for another adapter. Equal sizes prove nothing, and edges are never composed.
 
     Args:
         session: The registry's state.
         fingerprint: The version of the queries.
-        vectors: Number of vectors by the fingerprint of the version that made them.
+        vectors: The vectors.
         terms: How an index compares them; None where nothing is compared yet.
+        either_way: These are a gallery's, which an index may hold in any way that is
+            proven.
 
     Returns:
         Phrases such as `"7 vectors of glyphs/2, and there is no compatibility edge
         glyphs/1 -> glyphs/2"`.
     """
     phrases = []
-    for made_by, rows in sorted(vectors.items()):
-        if made_by == fingerprint:
+    for held in vectors:
+        if held.made_by == fingerprint and held.adapter is None:
             continue
-        proven = {
-            Terms(edge.distance, edge.first_components)
-            for edge in session.scalars(
-                select(EdgeRow).where(
-                    EdgeRow.new_fingerprint == fingerprint,
-                    EdgeRow.old_fingerprint == made_by,
-                )
+        proven: dict[str | None, set[Terms]] = {}
+        for edge in session.scalars(
+            select(EdgeRow).where(
+                EdgeRow.new_fingerprint == fingerprint,
+                EdgeRow.old_fingerprint == held.made_by,
             )
-        }
-        if proven and (terms is None or terms in proven):
+        ):
+            compared = Terms(edge.distance, edge.first_components)
+            proven.setdefault(edge.adapter_fingerprint, set()).add(compared)
+        ways = list(proven) if either_way else [held.adapter]
+        fit = {found for way in ways for found in proven.get(way, ())}
+        if fit and (terms is None or terms in fit):
             continue
-        name = name_of(session, made_by)
-        edge = f"{name_of(session, fingerprint)} -> {name}"
-        if proven:
-            known = " and ".join(sorted(map(str, proven)))
-            why = f"the compatibility edge {edge} is proven for {known}, not {terms}"
+        name = name_of(session, held.made_by)
+        new_to_old = f"{name_of(session, fingerprint)} -> {name}"
+        through = ""
+        if held.adapter is not None:
+            through = f" through {adapter_name(session, held.adapter)}"
+        if fit:
+            known = " and ".join(sorted(map(str, fit)))
+            why = (
+                f"the compatibility edge {new_to_old}{through} is proven for {known}, "
+                f"not {terms}"
+            )
         else:
-            why = f"there is no compatibility edge {edge}"
-        phrases.append(f"{rows:,} vectors of {name}, and {why}")
+            why = f"there is no compatibility edge {new_to_old}{through}"
+            others = [way for way in proven if way not in ways]
+            if others:
+                why += f", only one for {words_for(session, others)}"
+        phrases.append(f"{held.rows:,} vectors of {name}{through}, and {why}")
     return phrases
+
+
+def words_for(session: Session, ways: Iterable[str | None]) -> str:
+    """Words for ways that are proven where another one is asked for.
+
+    They name the option of `registry index` that holds vectors in that way.
+
+    Args:
+        session: The registry's state.
+        ways: Fingerprints of adapters, None for vectors as they are stored.
+    """
+    names = {way: adapter_name(session, way) for way in ways if way is not None}
+    return " or ".join(
+        f"its vectors through {names[way]} (`registry index GALLERY --through "
+        f"{names[way]}`)"
+        if way is not None
+        else "its vectors as they are stored"
+        for way in sorted(ways, key=str)
+    )

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 from sqlalchemy import select
 
+from registry.adapter import Adapter
 from registry.alias_store import AliasStore
 from registry.edge import Edge, EdgeKind
 from registry.errors import NotFoundError, UsageError
@@ -174,6 +175,16 @@ class EvidenceStore(AliasStore):
             rows = session.scalars(
                 select(EvidenceRow)
                 .where(EvidenceRow.new_fingerprint == version.fingerprint)
+                .order_by(EvidenceRow.id)
+            )
+            return [Evidence.from_row(row) for row in rows]
+
+    def evidence_through(self, adapter: Adapter) -> list[Evidence]:
+        """All evidence that was measured through this adapter, oldest first."""
+        with self.database.reading() as session:
+            rows = session.scalars(
+                select(EvidenceRow)
+                .where(EvidenceRow.adapter_fingerprint == adapter.fingerprint)
                 .order_by(EvidenceRow.id)
             )
             return [Evidence.from_row(row) for row in rows]

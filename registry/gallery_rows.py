@@ -41,11 +41,11 @@ class GalleryRows:
     """Rows of a gallery.
 
     Attributes:
-        table: Arrow table with the columns `id`, `label`, `camera`, `fingerprint` and
-            `embedding`, memory-mapped.
+        table: Arrow table, or a batch of one, with the columns `id`, `label`, `camera`,
+            `fingerprint` and `embedding`, memory-mapped.
     """
 
-    table: pa.Table
+    table: pa.Table | pa.RecordBatch
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -61,9 +61,10 @@ class GalleryRows:
         """Embeddings, float32 (rows, d); not copied when they lie in one piece."""
         column = self.table.column("embedding")
         size = column.type.list_size
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         pieces = [
             chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, size)
-            for chunk in column.chunks
+            for chunk in chunks
             if len(chunk)
         ]
         if not pieces:

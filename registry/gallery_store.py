@@ -71,14 +71,24 @@ class GalleryStore(EvidenceStore):
         """
         from registry.gallery import Gallery
 
+        self.gallery_model(name)
+        return Gallery.open(self.root.path(GALLERIES, name))
+
+    def gallery_model(self, name: str) -> str:
+        """The model whose versions fill and search a gallery.
+
+        Raises:
+            NotFoundError: There is no such gallery.
+        """
         with self.database.reading() as session:
-            if session.get(GalleryRow, check_gallery_name(name)) is None:
+            row = session.get(GalleryRow, check_gallery_name(name))
+            if row is None:
                 there = session.scalars(select(GalleryRow.name)).all()
                 raise NotFoundError(
                     f"There is no gallery {name!r}. The registry has: "
                     f"{', '.join(sorted(there)) or 'none'}."
                 )
-        return Gallery.open(self.root.path(GALLERIES, name))
+            return row.model
 
     def galleries(self, model: str | None = None) -> list[str]:
         """Names of all galleries, or of those of one model."""

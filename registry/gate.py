@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry.compatibility import name_of
+from registry.compatibility import adapter_name, name_of, words_for
 from registry.errors import UsageError
-from registry.schema import EvidenceRow, VersionRow
+from registry.schema import EdgeRow, EvidenceRow, VersionRow
 
 if TYPE_CHECKING:
     from keras_bct.evaluation import Gate, Protocol
@@ -40,22 +40,40 @@ class Demand:
     progress: Progress | None = None
 
 
+@dataclass(frozen=True)
+class Needed:
+    """Vectors of one older version that a promoted one has to work with.
+
+    Attributes:
+        made_by: Fingerprint of that version.
+        adapter: The adapter that the served index holds them through, None for as they
+            are stored.
+        either_way: The served index holds none of them, so evidence of either kind
+            counts.
+    """
+
+    made_by: str
+    adapter: str | None = None
+    either_way: bool = False
+
+
 def judge(
     session: Session,
     candidate: VersionRow,
-    fingerprints: Collection[str],
+    needs: Sequence[Needed],
     protocol_path: str,
     demand: Demand,
 ) -> tuple[list[str], list[int]]:
-    """Asks the gate about each fingerprint that `candidate` has to work with.
+    """Asks the gate about all vectors that `candidate` has to work with.
 
-    Evidence counts when it is about both fingerprints, and when the protocol and its
-    data are what they were; of several the newest counts.
+    Evidence counts when it is about both fingerprints and the way that the vectors are
+    served in, and when the protocol and its data are what they were; of several the
+    newest counts.
 
     Args:
         session: The registry's state.
         candidate: The version to promote.
-        fingerprints: Versions whose vectors it would search.
+        needs: The vectors, by the version that made them.
         protocol_path: Protocol file of the alias.
         demand: What to ask for beyond the protocol.
 
@@ -70,35 +88,88 @@ def judge(
     digest = protocol.digest()
     reasons: list[str] = []
     evidence_ids: list[int] = []
-    for old in sorted(set(fingerprints) - {candidate.fingerprint}):
-        old_name = name_of(session, old)
-        about = f"{candidate.model}/{candidate.number} against {old_name}"
+    for needed in needs:
         rows = session.scalars(
             select(EvidenceRow)
             .where(
                 EvidenceRow.new_fingerprint == candidate.fingerprint,
-                EvidenceRow.old_fingerprint == old,
+                EvidenceRow.old_fingerprint == needed.made_by,
             )
             .order_by(EvidenceRow.id.desc())
         ).all()
-        data_digest = data.digest(old)
-        fit = [
-            row
-            for row in rows
-            if row.protocol_digest == digest and row.data_digest == data_digest
-        ]
-        if not fit:
-            reasons.append(
-                f"{about}: {_why_missing(rows, protocol, digest)}; measure it with\n"
-                f"      {_evaluate(demand, candidate, old_name, protocol_path)}"
+        data_digest = data.digest(needed.made_by)
+        ways = (
+            list(dict.fromkeys(row.adapter_fingerprint for row in rows)) or [None]
+            if needed.either_way
+            else [needed.adapter]
+        )
+        answers = [
+            _ask(
+                session,
+                candidate,
+                Needed(needed.made_by, way),
+                [row for row in rows if row.adapter_fingerprint == way],
+                protocol,
+                (digest, data_digest),
+                (protocol_path, demand),
             )
-            continue
-        evidence_ids.append(fit[0].id)
-        reasons += [
-            f"{about} (evidence {fit[0].id}): {reason}"
-            for reason in _decide(fit[0], protocol, demand)
+            for way in ways
         ]
+        # One way that passes is enough; else what is said of the newest.
+        against, read = min(answers, key=lambda answer: bool(answer[0]))
+        if against and not needed.either_way:
+            against += _other_ways(session, candidate, needed)
+        reasons += against
+        evidence_ids += read
     return reasons, evidence_ids
+
+
+def _other_ways(session: Session, candidate: VersionRow, needed: Needed) -> list[str]:
+    """What else is proven of these vectors, where the index holds them otherwise."""
+    ways = set(
+        session.scalars(
+            select(EdgeRow.adapter_fingerprint).where(
+                EdgeRow.new_fingerprint == candidate.fingerprint,
+                EdgeRow.old_fingerprint == needed.made_by,
+            )
+        )
+    ) - {needed.adapter}
+    if not ways:
+        return []
+    return [
+        f"{candidate.name} is proven for {name_of(session, needed.made_by)} only by "
+        f"{words_for(session, ways)}: build such an index and promote with --index"
+    ]
+
+
+def _ask(
+    session: Session,
+    candidate: VersionRow,
+    needed: Needed,
+    rows: Sequence[EvidenceRow],
+    protocol: Protocol,
+    digests: tuple[str, str],
+    terms: tuple[str, Demand],
+) -> tuple[list[str], list[int]]:
+    """What the newest fitting evidence of one way says."""
+    old_name = name_of(session, needed.made_by)
+    about = f"{candidate.name} against {old_name}"
+    through = []
+    if needed.adapter is not None:
+        through = ["--through", adapter_name(session, needed.adapter)]
+        about += f" through {through[1]}"
+    fit = [row for row in rows if (row.protocol_digest, row.data_digest) == digests]
+    if fit:
+        return [
+            f"{about} (evidence {fit[0].id}): {reason}"
+            for reason in _decide(fit[0], protocol, terms[1])
+        ], [fit[0].id]
+    command = [terms[1].command, "evaluate", candidate.name, "--against", old_name]
+    command += [*through, "--protocol", shlex.quote(terms[0])]
+    return [
+        f"{about}: {_why_missing(rows, protocol, digests[0])}; measure it with\n"
+        f"      {' '.join(command)}"
+    ], []
 
 
 def _decide(row: EvidenceRow, protocol: Protocol, demand: Demand) -> Sequence[str]:
@@ -141,12 +212,4 @@ def _why_missing(rows: Sequence[EvidenceRow], protocol: Protocol, digest: str) -
     return (
         f"evidence {rows[0].id} was measured on other data than those that "
         f"{protocol.name!r} names now"
-    )
-
-
-def _evaluate(demand: Demand, candidate: VersionRow, old: str, protocol: str) -> str:
-    new = f"{candidate.model}/{candidate.number}"
-    return (
-        f"{demand.command} evaluate {new} --against {old} "
-        f"--protocol {shlex.quote(protocol)}"
     )

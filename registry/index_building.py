@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from registry.errors import RegistryError, UsageError
-from registry.fingerprint import digest_file
+from registry.fingerprint import Progress, digest_file
 from registry.gallery_rows import GalleryRows
-from registry.index_manifest import MANIFEST, ROWS, IndexManifest
+from registry.index_manifest import MANIFEST, ROWS, SCHEMA, IndexManifest
 from registry.index_recall import NEIGHBORS, Trial
-from registry.index_vectors import Floats, prepare
+from registry.index_vectors import Floats, Transform, index_vectors, prepare
 from registry.scann_library import import_scann
 from registry.storage import sync_folder
 
@@ -42,8 +43,10 @@ def build_index(
     fingerprints: dict[str, int],
     distance: str,
     first_components: int,
+    through: Mapping[str, Transform] | None = None,
     queries: Floats | None = None,
     target_recall: float = TARGET_RECALL,
+    progress: Progress | None = None,
 ) -> IndexManifest:
     """Builds an index of stored vectors into an empty folder.
 
@@ -56,10 +59,12 @@ def build_index(
         distance: `"cosine"` (unit rows and dot product), `"l2"` or
             `"inner_product"`.
         first_components: K, how many components are indexed.
+        through: Adapters that rows go through, by the version that made them.
         queries: (m, d) raw embeddings to measure recall with, best those of real
             queries; sampled rows by default, which are easier than queries that are
             like no row.
         target_recall: More leaves are searched until recall@10 comes to this.
+        progress: Told the number of bytes of vectors that were read.
 
     Raises:
         UsageError: There are no rows.
@@ -67,7 +72,8 @@ def build_index(
     """
     if not len(rows):
         raise UsageError(f"The gallery {gallery!r} has no rows to index. Add some.")
-    vectors = prepare(rows.embeddings, first_components, distance)
+    through = through or {}
+    vectors = index_vectors(rows, first_components, distance, through, progress)
     if queries is not None:
         queries = prepare(queries, first_components, distance)
     trial = Trial.of(vectors, queries, distance)
@@ -97,9 +103,16 @@ def build_index(
         recall_at_10=recall,
         scann=importlib.metadata.version("scann"),
         files=files,
+        adapters={
+            made_by: through[made_by].fingerprint
+            for made_by in fingerprints
+            if made_by in through
+        },
     )
     with open(folder / MANIFEST, "w") as file:
-        json.dump({"schema": 1, **asdict(manifest)}, file, indent=1, sort_keys=True)
+        json.dump(
+            {"schema": SCHEMA, **asdict(manifest)}, file, indent=1, sort_keys=True
+        )
     for path in folder.rglob("*"):
         if path.is_file():
             handle = os.open(path, os.O_RDONLY)

@@ -14,6 +14,7 @@ from registry.integrity import differences
 
 MANIFEST = "manifest.json"
 ROWS = "rows.arrow"
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class IndexManifest:
             which these are.
         scann: Version of ScaNN that built it.
         files: Size and SHA-256 by relative path.
+        adapters: For rows that were transformed the fingerprint of the adapter, by that
+            of the version that made them.
     """
 
     gallery: str
@@ -46,6 +49,7 @@ class IndexManifest:
     recall_at_10: float
     scann: str
     files: dict[str, dict[str, Any]] = field(hash=False)
+    adapters: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
@@ -58,9 +62,11 @@ def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
         data = (folder / MANIFEST).read_bytes()
         content = json.loads(data)
         schema = content.pop("schema")
-        if schema != 1:
+        # Those of the first release have no adapters.
+        if schema not in (1, SCHEMA):
             raise RegistryError(
-                f"The index in {folder} has schema {schema!r}; this release reads 1."
+                f"The index in {folder} has schema {schema!r}; this release reads 1 "
+                f"and {SCHEMA}."
             )
         return IndexManifest(**content), hashlib.sha256(data).hexdigest()
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -33,6 +33,8 @@ class Hit:
         label: Of the row, None where it is not known.
         camera: Of the row, None where it is not known.
         fingerprint: Of the version that made its embedding.
+        adapter: Fingerprint of the adapter that its embedding went through, None for
+            none.
         score: Cosine or inner product, higher is nearer; or for `l2` the squared
             distance, lower is nearer.
     """
@@ -41,6 +43,7 @@ class Hit:
     label: str | None
     camera: str | None
     fingerprint: str
+    adapter: str | None
     score: float
 
 
@@ -115,4 +118,8 @@ class Searcher:
         pairs = [(int(r), float(s)) for r, s in zip(rows, scores, strict=True)]
         pairs = [(r, s) for r, s in pairs if math.isfinite(s)]
         table = self._rows.take([r for r, _ in pairs]).to_pylist()
-        return [Hit(**row, score=s) for row, (_, s) in zip(table, pairs, strict=True)]
+        adapters = self.manifest.adapters
+        return [
+            Hit(**row, adapter=adapters.get(row["fingerprint"]), score=s)
+            for row, (_, s) in zip(table, pairs, strict=True)
+        ]

@@ -7,28 +7,28 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
 from registry.alias_moves import find_index
-from registry.compatibility import Terms, stranded
-from registry.errors import GateRefusedError, UsageError
+from registry.errors import UsageError
 from registry.gallery_store import GalleryStore
 from registry.names import INDICES, parse_index
 from registry.schema import IndexRow, ModelRow
 from registry.search_index import SearchIndex
 from registry.storage import sync_folder
-from registry.version import Version
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from registry.adapter import Adapter
+    from registry.gallery import Gallery
     from registry.index_manifest import IndexManifest
-    from registry.index_searcher import Hit
+    from registry.index_vectors import Transform
 
 
 class IndexStore(GalleryStore):
@@ -37,19 +37,26 @@ class IndexStore(GalleryStore):
     def build_index(
         self,
         gallery: str,
-        model: str,
+        model: str | None = None,
         *,
-        distance: str = "cosine",
+        distance: str | None = None,
         first_components: int | None = None,
+        through: Sequence[str] = (),
         queries: npt.NDArray[np.float32] | None = None,
     ) -> SearchIndex:
         """Builds a search index of a gallery's stored vectors; embeds nothing.
 
+        The gallery stays as it is: what goes through an adapter does so into the index.
+
         Args:
             gallery: Name of the gallery.
-            model: The model whose versions will search it.
-            distance: `"cosine"`, `"l2"` or `"inner_product"`.
+            model: The model whose versions will search it, by default the one that
+                the gallery was made for.
+            distance: `"cosine"`, `"l2"` or `"inner_product"`; by default what the
+                model's newest version is compared by.
             first_components: K, how many components are compared; all by default.
+            through: Adapters such as `"glyphs:1"` that the rows of their old versions
+                go through.
             queries: (m, d) embeddings of real queries to measure recall with;
                 sampled rows by default.
 
@@ -57,31 +64,93 @@ class IndexStore(GalleryStore):
             The index; no alias serves it yet.
 
         Raises:
-            IntegrityError: Files of the gallery are not what was written.
+            IntegrityError: Files of the gallery or of an adapter are not what was
+                written.
         """
+        adapters = [self.adapter(name) for name in through]
+        model = self.gallery_model(gallery) if model is None else model
+        return self._build(
+            gallery,
+            model,
+            adapters,
+            distance=distance or self.versions(model)[-1].distance,
+            first_components=first_components,
+            queries=queries,
+        )
+
+    def _build(
+        self,
+        gallery: str,
+        model: str,
+        adapters: Sequence[Adapter],
+        *,
+        distance: str,
+        first_components: int | None,
+        queries: npt.NDArray[np.float32] | None,
+    ) -> SearchIndex:
         from registry.index_building import build_index
+        from registry.index_vectors import components
 
         current = self.gallery(gallery)
         with self._progress(f"verifying {gallery}", None) as progress:
             current.check(progress)
-        size = first_components or current.embedding_size
-        if not 1 <= size <= current.embedding_size:
-            raise UsageError(
-                f"`first_components` should be 1 to {current.embedding_size}. "
-                f"Received: {size}."
-            )
+        transforms = self._open_adapters(gallery, current, adapters)
+        size = components(
+            current.embedding_size,
+            current.fingerprints,
+            {made_by: t.adapter.output_size for made_by, t in transforms.items()},
+            first_components,
+        )
         with _building(self.root.path(INDICES, model)) as building:
-            manifest = build_index(
-                building / "index",
-                current.read(),
-                gallery=gallery,
-                generation=current.generation,
-                fingerprints=current.fingerprints,
-                distance=distance,
-                first_components=size,
-                queries=queries,
-            )
+            total = 4 * current.rows * current.embedding_size
+            with self._progress(f"indexing {gallery}", total) as progress:
+                manifest = build_index(
+                    building / "index",
+                    current.read(),
+                    gallery=gallery,
+                    generation=current.generation,
+                    fingerprints=current.fingerprints,
+                    distance=distance,
+                    first_components=size,
+                    through=transforms,
+                    queries=queries,
+                    progress=progress,
+                )
             return self._add_index(model, building / "index", manifest)
+
+    def _open_adapters(
+        self, name: str, gallery: Gallery, adapters: Sequence[Adapter]
+    ) -> dict[str, Transform]:
+        """Loads adapters, by the version whose rows they map.
+
+        Raises:
+            UsageError: Two for the same rows, or one for rows that are not there.
+            IntegrityError: Files of one are not those that were registered.
+        """
+        from registry.adapter_files import open_adapter
+        from registry.index_vectors import Transform
+
+        opened: dict[str, Transform] = {}
+        for adapter in adapters:
+            made_by = adapter.old_fingerprint
+            if made_by in opened:
+                raise UsageError(
+                    f"Rows of one version go through one adapter. Received: {adapter} "
+                    f"and {opened[made_by].name} (--through), both for vectors of "
+                    f"{self.version_with(made_by) or made_by[:12]}."
+                )
+            if made_by not in gallery.fingerprints:
+                raise UsageError(
+                    f"{adapter} (--through) maps vectors of "
+                    f"{self.version_with(made_by) or made_by[:12]}, of which the "
+                    f"gallery {name} has none."
+                )
+            self._verify(adapter)
+            with self.local_adapter(adapter) as folder:
+                opened[made_by] = Transform(
+                    adapter.name, adapter.fingerprint, open_adapter(folder, made_by)
+                )
+        return opened
 
     def _add_index(
         self, model: str, built: Path, manifest: IndexManifest
@@ -100,6 +169,7 @@ class IndexStore(GalleryStore):
                         "gallery",
                         "generation",
                         "fingerprints",
+                        "adapters",
                         "first_components",
                         "distance",
                         "rows",
@@ -118,53 +188,6 @@ class IndexStore(GalleryStore):
             sync_folder(folder.parent)
             return self._index(row)
 
-    def publish_index(
-        self,
-        gallery: str,
-        model: str,
-        alias: str,
-        *,
-        queries: npt.NDArray[np.float32] | None = None,
-    ) -> SearchIndex:
-        """Builds an index of a gallery and serves it with an alias.
-
-        Args:
-            gallery: Name of the gallery.
-            model: Name of the model.
-            alias: The alias, such as `"production"`.
-            queries: (m, d) embeddings of real queries to measure recall with;
-                sampled rows by default.
-
-        Raises:
-            GateRefusedError: The gallery has vectors that the alias's version has no
-                compatibility edge to.
-        """
-        standing = self.alias(f"{model}@{alias}")
-        version, held = standing.version, self.gallery(gallery)
-        # Asked before an index is built that could not be served.
-        self._refuse_stranded(
-            f"The gallery {gallery}",
-            version,
-            held.fingerprints,
-            Terms(version.distance, held.embedding_size),
-        )
-        index = self.build_index(
-            gallery, model, distance=version.distance, queries=queries
-        )
-        self.serve_index(str(standing), index.name)
-        return index
-
-    def _refuse_stranded(
-        self, what: str, version: Version, vectors: Mapping[str, int], terms: Terms
-    ) -> None:
-        with self.database.reading() as session:
-            phrases = stranded(session, version.fingerprint, vectors, terms)
-        if phrases:
-            raise GateRefusedError(
-                f"{what} is not searched with {version}:",
-                [f"it has {phrase}" for phrase in phrases],
-            )
-
     def index(self, name: str) -> SearchIndex:
         """The index called `name`, such as `"glyphs#2"`.
 
@@ -182,57 +205,6 @@ class IndexStore(GalleryStore):
             query = query.where(IndexRow.model == model)
         with self.database.reading() as session:
             return [self._index(row) for row in session.scalars(query)]
-
-    def search(
-        self,
-        alias: str,
-        pictures: Sequence[bytes],
-        *,
-        k: int = 5,
-        ids: Sequence[str] | None = None,
-    ) -> list[list[Hit]]:
-        """Finds the rows nearest to each picture.
-
-        Args:
-            alias: Such as `"glyphs@production"`; its version embeds the pictures and
-                its index is searched.
-            pictures: PNG or JPEG bytes.
-            k: How many rows each.
-            ids: What the pictures are called, for messages.
-
-        Returns:
-            For each picture its rows, nearest first.
-
-        Raises:
-            GateRefusedError: The index has vectors of a version that is neither the
-                alias's own nor joined to it by a compatibility edge.
-            IntegrityError: Files of the version or the index have changed.
-        """
-        from registry.search import search_pictures
-
-        found = self.alias(alias)
-        if found.index is None:
-            raise UsageError(
-                f"{alias} serves no index. Publish one: "
-                f"{self.command} index GALLERY --serve {alias}"
-            )
-        index = found.index
-        self._refuse_stranded(
-            str(index),
-            found.version,
-            index.fingerprints,
-            Terms(index.distance, index.first_components),
-        )
-        self._verify(found.version)
-        with self.local_version(found.version) as folder:
-            return search_pictures(
-                folder,
-                found.version,
-                index,
-                pictures,
-                [str(n) for n in range(len(pictures))] if ids is None else ids,
-                k,
-            )
 
 
 @contextlib.contextmanager

@@ -2,10 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
+from registry.errors import RegistryError, UsageError
+from registry.fingerprint import Progress
+from registry.gallery_rows import GalleryRows
+
+if TYPE_CHECKING:
+    from keras_bct.adapters import OldToNew
+
+_BLOCK = 1 << 16
+
 Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Transform:
+    """An adapter that an index's rows go through.
+
+    Attributes:
+        name: What commands call it, for messages.
+        fingerprint: Of its files.
+        adapter: The map.
+    """
+
+    name: str
+    fingerprint: str
+    adapter: OldToNew
 
 
 def prepare(vectors: Floats, first_components: int, distance: str) -> Floats:
@@ -21,3 +49,95 @@ def prepare(vectors: Floats, first_components: int, distance: str) -> Floats:
     # A vector of zeros has no direction; it stays, and is as far from all others.
     scaled: Floats = np.divide(cut, np.where(norms > 0, norms, 1), dtype=np.float32)
     return scaled
+
+
+def components(
+    stored: int,
+    fingerprints: Mapping[str, int],
+    mapped: Mapping[str, int],
+    first_components: int | None,
+) -> int:
+    """How many components of all rows an index compares.
+
+    Args:
+        stored: Components of the gallery's embeddings.
+        fingerprints: Number of rows by the version that made them.
+        mapped: Components of rows that go through an adapter, by the same version.
+        first_components: How many are asked for; all by default.
+
+    Raises:
+        UsageError: More than some rows have, or the rows differ and nothing says it.
+    """
+    sizes = {made_by: mapped.get(made_by, stored) for made_by in fingerprints}
+    fewest = min(sizes.values(), default=stored)
+    if first_components is None and len(set(sizes.values())) > 1:
+        raise UsageError(
+            "All rows of an index should have as many components, or "
+            "`first_components` (--first-components) say how many are compared. "
+            f"Received: {' and '.join(map(str, sorted(set(sizes.values()))))}, some "
+            "through an adapter and some as they are stored."
+        )
+    size = fewest if first_components is None else first_components
+    if not 1 <= size <= fewest:
+        raise UsageError(
+            f"`first_components` should be 1 to {fewest}. Received: {size}."
+        )
+    return size
+
+
+def index_vectors(
+    rows: GalleryRows,
+    first_components: int,
+    distance: str,
+    through: Mapping[str, Transform],
+    progress: Progress | None = None,
+) -> Floats:
+    """A gallery's vectors as ScaNN gets them, read and mapped a block at a time.
+
+    Args:
+        rows: Memory-mapped rows.
+        first_components: K, how many components are indexed.
+        distance: `"cosine"`, `"l2"` or `"inner_product"`.
+        through: The adapters, by the version whose rows they map.
+        progress: Told the number of bytes of vectors that were read.
+
+    Returns:
+        (n, K) float32.
+
+    Raises:
+        RegistryError: An adapter gave NaN or infinity.
+    """
+    vectors = np.empty((len(rows), first_components), np.float32)
+    start = 0
+    for batch in rows.table.to_batches(max_chunksize=_BLOCK):
+        block = GalleryRows(batch)
+        stored = block.embeddings
+        into = vectors[start : start + len(block)]
+        makers = batch.column("fingerprint")
+        names, numbers = makers.dictionary.to_pylist(), makers.indices.to_numpy()
+        for number in np.unique(numbers):
+            mine = slice(None) if len(names) == 1 else numbers == number
+            into[mine] = prepare(
+                _transformed(stored[mine], names[number], through),
+                first_components,
+                distance,
+            )
+        start += len(block)
+        if progress is not None:
+            progress(stored.nbytes)
+    return vectors
+
+
+def _transformed(
+    stored: Floats, made_by: str, through: Mapping[str, Transform]
+) -> Floats:
+    transform = through.get(made_by)
+    if transform is None:
+        return stored
+    mapped: Floats = transform.adapter.transform(stored, fingerprint=made_by)
+    if not np.isfinite(mapped).all():
+        raise RegistryError(
+            f"{transform.name} maps vectors of {made_by[:12]} to NaN or infinity. "
+            "Nothing was published; fit the adapter again."
+        )
+    return mapped

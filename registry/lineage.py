@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from registry.adapter import Adapter
 from registry.alias import Alias
 from registry.edge import Edge
 from registry.evidence import Evidence
@@ -20,11 +21,14 @@ class Link:
             version of that fingerprint is registered.
         edge: The compatibility edge, None where the gate did not pass.
         evidence: The newest evidence, or that of the edge.
+        adapter: The adapter that the vectors go through, by name where it is
+            registered; None for vectors as they are stored.
     """
 
     to: str
     edge: Edge | None
     evidence: Evidence
+    adapter: str | None
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,13 @@ class Lineage:
         model: Name of the model.
         nodes: Its versions.
         aliases: Its aliases, with the indices that they serve.
+        adapters: Names of adapters by fingerprint.
     """
 
     model: str
     nodes: tuple[Node, ...]
     aliases: tuple[Alias, ...]
+    adapters: Mapping[str, str]
 
     def render(self) -> str:
         """The chain as a tree of predecessors, for a terminal."""
@@ -67,7 +73,7 @@ class Lineage:
         for root in children.get(None, []):
             lines += _draw(root, children, "", "")
         fingerprints = {node.version.fingerprint: node.version for node in self.nodes}
-        lines += [_serves(alias, fingerprints) for alias in self.aliases]
+        lines += [_serves(alias, fingerprints, self.adapters) for alias in self.aliases]
         return "\n".join(lines)
 
 
@@ -77,6 +83,7 @@ def join(
     aliases: Sequence[Alias],
     edges: Iterable[Edge],
     evidence: Iterable[Evidence],
+    adapters: Iterable[Adapter],
 ) -> Lineage:
     """Joins what the registry knows into one chain.
 
@@ -86,33 +93,28 @@ def join(
         aliases: Its aliases.
         edges: All edges.
         evidence: All evidence in which one of the versions embeds the queries.
+        adapters: All adapters.
     """
+    maps = {adapter.fingerprint: str(adapter) for adapter in adapters}
     names = {version.fingerprint: str(version) for version in versions}
     by_id = {item.id: item for item in evidence}
     nodes = []
     for version in versions:
         links = [
-            Link(
-                names.get(edge.old_fingerprint, edge.old_fingerprint),
-                edge,
-                by_id[edge.evidence_id],
-            )
+            _link(by_id[edge.evidence_id], edge, names, maps)
             for edge in edges
             if edge.new_fingerprint == version.fingerprint
         ]
-        linked = {
-            (link.evidence.old_fingerprint, link.evidence.protocol_digest)
-            for link in links
-        }
+        linked = {_subject(link.evidence) for link in links}
         newest = {
-            (item.old_fingerprint, item.protocol_digest): item
+            _subject(item): item
             for item in by_id.values()
             if item.new_fingerprint == version.fingerprint
         }
         links += [
-            Link(names.get(old, old), None, item)
-            for (old, digest), item in newest.items()
-            if (old, digest) not in linked
+            _link(item, None, names, maps)
+            for subject, item in newest.items()
+            if subject not in linked
         ]
         nodes.append(
             Node(
@@ -121,7 +123,31 @@ def join(
                 tuple(sorted(links, key=lambda link: link.evidence.id or 0)),
             )
         )
-    return Lineage(model, tuple(nodes), tuple(aliases))
+    return Lineage(model, tuple(nodes), tuple(aliases), maps)
+
+
+def _subject(evidence: Evidence) -> tuple[str, str | None, str]:
+    """What evidence is about, beside its new version; newer replaces older."""
+    return (
+        evidence.old_fingerprint,
+        evidence.adapter_fingerprint,
+        evidence.protocol_digest,
+    )
+
+
+def _link(
+    evidence: Evidence,
+    edge: Edge | None,
+    names: Mapping[str, str],
+    maps: Mapping[str, str],
+) -> Link:
+    old, adapter = evidence.old_fingerprint, evidence.adapter_fingerprint
+    return Link(
+        names.get(old, old),
+        edge,
+        evidence,
+        None if adapter is None else maps.get(adapter, adapter[:12]),
+    )
 
 
 def _draw(
@@ -139,12 +165,14 @@ def _draw(
         f"{version.fingerprint[:12]}{marks}"
     ]
     for link in node.links:
+        through = "" if link.adapter is None else f" through {link.adapter}"
         if link.edge is None:
-            head = f"✗ no edge to {link.to}: the gate answered {link.evidence.answer}"
+            answer = link.evidence.answer
+            head = f"✗ no edge to {link.to}{through}: the gate answered {answer}"
+        elif link.adapter is None:
+            head = f"✓ direct edge to {link.to}"
         else:
-            head = f"✓ {link.edge.kind} edge to {link.to}"
-            if link.edge.adapter_fingerprint is not None:
-                head += f" ({link.edge.adapter_fingerprint[:12]})"
+            head = f"✓ edge to {link.to} through adapter {link.adapter}"
         lines.append(
             f"{rest}{bar}{head} ({link.evidence.protocol_name}, evidence "
             f"{link.evidence.id})"
@@ -167,11 +195,21 @@ def _draw(
     return lines
 
 
-def _serves(alias: Alias, versions: Mapping[str, Version]) -> str:
+def _serves(
+    alias: Alias, versions: Mapping[str, Version], adapters: Mapping[str, str]
+) -> str:
     if alias.index is None:
         return f"{alias} -> {alias.version}, no index"
+    served = alias.index.adapters
+
+    def through(made_by: str) -> str:
+        if made_by not in served:
+            return ""
+        return f" through {adapters.get(served[made_by], served[made_by][:12])}"
+
     made_by = ", ".join(
         f"{rows:,} vectors of {versions.get(fingerprint, fingerprint[:12])}"
+        + through(fingerprint)
         for fingerprint, rows in sorted(
             alias.index.fingerprints.items(),
             key=lambda item: (

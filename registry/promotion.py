@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 
 from registry.alias import Action
 from registry.alias_moves import ATTEMPTS, Standing, find_index, move, standing
-from registry.compatibility import Terms, stranded
+from registry.compatibility import Terms, stranded, vectors_of
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
-from registry.gate import Demand, judge
+from registry.gate import Demand, Needed, judge
 from registry.registration import find
 from registry.schema import AliasMoveRow, IndexRow, VersionRow
 
@@ -62,6 +62,11 @@ def promote(
             # asks for compatibility must not hear that all is well.
             if _stands(now_at, candidate, served, path):
                 return None
+            digest = now_at.protocol_digest
+            if path is not None and (protocol is not None or evidence_ids):
+                from registry.protocol_data import read_protocol
+
+                digest = read_protocol(path).digest()
         action: Action = "bootstrap" if now_at.version is None else "promote"
         if not require_compatible:
             action = "force"
@@ -78,6 +83,7 @@ def promote(
                 version_id=candidate.id,
                 index_id=None if served is None else served.id,
                 protocol=path,
+                protocol_digest=digest,
                 reason=reason,
                 evidence_ids=evidence_ids,
             )
@@ -96,19 +102,15 @@ def _pass_gate(
     alias: str,
     demand: Demand,
 ) -> list[int]:
-    fingerprints: set[str] = set()
-    for row in (now_at.index, served):
-        fingerprints |= set(row.fingerprints if row else ())
-    if now_at.version is not None:
-        fingerprints.add(now_at.version.fingerprint)
-    if not fingerprints - {candidate.fingerprint}:
+    needs = _needs(candidate, now_at, served)
+    if not needs:
         return []
     if protocol is None:
         raise UsageError(
             f"{candidate.model}@{alias} has no protocol yet; name one with "
             "--protocol FILE."
         )
-    reasons, evidence_ids = judge(session, candidate, fingerprints, protocol, demand)
+    reasons, evidence_ids = judge(session, candidate, needs, protocol, demand)
     if not reasons and served is not None:
         # The evidence may be about another distance or other components than the
         # index compares, and a search along it would be refused.
@@ -117,7 +119,7 @@ def _pass_gate(
             for phrase in stranded(
                 session,
                 candidate.fingerprint,
-                served.fingerprints,
+                vectors_of(served),
                 Terms(served.distance, served.first_components),
             )
         ]
@@ -128,6 +130,28 @@ def _pass_gate(
             reasons,
         )
     return evidence_ids
+
+
+def _needs(
+    candidate: VersionRow, now_at: Standing, served: IndexRow | None
+) -> list[Needed]:
+    """What the gate is asked about: the rule of `--require-compatible`.
+
+    Vectors of the index that is served from then on, in the way that it holds them.
+    Then the alias's version and the versions of the index that is replaced, whose
+    vectors are not searched: either way counts, but only as they are stored where no
+    index says what is searched.
+    """
+    needs = {}
+    for held in vectors_of(served) if served else ():
+        if held.made_by != candidate.fingerprint or held.adapter is not None:
+            needs[held.made_by] = Needed(held.made_by, held.adapter)
+    others = set(now_at.index.fingerprints if now_at.index else ())
+    if now_at.version is not None:
+        others.add(now_at.version.fingerprint)
+    for made_by in sorted(others - {candidate.fingerprint}):
+        needs.setdefault(made_by, Needed(made_by, either_way=served is not None))
+    return [needs[made_by] for made_by in sorted(needs)]
 
 
 def _stands(
@@ -162,7 +186,7 @@ def serve_index(
         phrases = stranded(
             session,
             now_at.version.fingerprint,
-            row.fingerprints,
+            vectors_of(row),
             Terms(row.distance, row.first_components),
         )
         if phrases:
@@ -180,5 +204,6 @@ def serve_index(
             version_id=now_at.version.id,
             index_id=row.id,
             protocol=now_at.protocol,
+            protocol_digest=now_at.protocol_digest,
             reason=reason,
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.errors import IntegrityError, NotFoundError
-from registry.index_store import IndexStore
 from registry.names import GALLERIES
+from registry.serving_store import ServingStore
 from registry.store import Store
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from registry.progress import Reporter
 
 
-class Registry(IndexStore):
+class Registry(ServingStore):
     """Versions, adapters, aliases, evidence, galleries and indices.
 
     Each part stands in its own file: `VersionStore`, `AdapterStore`, `AliasStore`,
-    `EvidenceStore`, `GalleryStore`, `IndexStore`.
+    `EvidenceStore`, `GalleryStore`, `IndexStore`, `ServingStore`.
 
     Example:
         >>> import tempfile
@@ -89,6 +89,7 @@ class Registry(IndexStore):
             self.aliases(model),
             self.edges(),
             [item for version in versions for item in self.evidence_of(version)],
+            self.adapters(),
         )
 
     def serving_config(self) -> str:
@@ -124,8 +125,7 @@ class Registry(IndexStore):
             with self._progress(f"verifying {version}", None) as progress:
                 found[version.name] = check_stored(self.root, version, progress)
         for adapter in self.adapters(model):
-            with self._progress(f"verifying {adapter}", None) as progress:
-                found[f"adapter {adapter}"] = check_stored(self.root, adapter, progress)
+            found[f"adapter {adapter}"] = self.verify_adapter(adapter)
         for name in self.galleries(model):
             with self._progress(f"verifying {name}", None) as progress:
                 try:

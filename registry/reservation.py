@@ -108,7 +108,7 @@ def fill(
 def _copy(
     database: Database,
     root: ArtifactRoot,
-    row: VersionRow | AdapterRow,
+    row: Row,
     directory: Path,
     files: Mapping[str, FileDigest],
     about: Mapping[str, Any],
@@ -167,7 +167,7 @@ def _own(session: Session, row: Row) -> Row:
     return mine
 
 
-def _renew(database: Database, row: VersionRow | AdapterRow) -> None:
+def _renew(database: Database, row: Row) -> None:
     with database.writing() as session:
         _own(session, row).lease = now() + LEASE
 
@@ -181,7 +181,7 @@ def publish(database: Database, row: Row) -> Row:
         return mine
 
 
-def _abandon(database: Database, row: VersionRow | AdapterRow) -> bool:
+def _abandon(database: Database, row: Row) -> bool:
     """Takes a reservation back; False when it has been published."""
     with database.writing() as session:
         mine = session.get(type(row), row.id)
@@ -194,7 +194,7 @@ def _abandon(database: Database, row: VersionRow | AdapterRow) -> bool:
         return True
 
 
-def _forget(database: Database, row: VersionRow | AdapterRow) -> None:
+def _forget(database: Database, row: Row) -> None:
     with database.writing() as session:
         mine = session.get(type(row), row.id)
         if mine is not None and mine.state == "abandoned":

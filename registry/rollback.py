@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from registry.alias_moves import Standing, move, standing
-from registry.compatibility import stranded
+from registry.compatibility import Vectors, stranded
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError
 from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
@@ -86,6 +86,7 @@ def rollback(
             version_id=before.id,
             index_id=last.from_index_id,
             protocol=last.from_protocol,
+            protocol_digest=last.from_protocol_digest,
             reason=reason,
             undoes=last.id,
         )
@@ -142,6 +143,11 @@ def _left_behind(
         for phrase in stranded(
             session,
             version.fingerprint,
-            {made_by: n for made_by, n in vectors.items() if made_by not in known},
+            [
+                Vectors(made_by, None, rows)
+                for made_by, rows in sorted(vectors.items())
+                if made_by not in known
+            ],
+            either_way=True,
         )
     ]

@@ -22,6 +22,8 @@ class SearchIndex:
         generation: The gallery's generation that it was built from.
         fingerprints: Number of rows by the fingerprint of the version that made
             them.
+        adapters: For rows that were transformed the fingerprint of the adapter, by that
+            of the version that made them.
         first_components: K, how many components of a query are compared.
         distance: `"cosine"`, `"l2"` or `"inner_product"`.
         rows: Number of vectors.
@@ -36,6 +38,7 @@ class SearchIndex:
     gallery: str
     generation: int
     fingerprints: Mapping[str, int] = field(hash=False)
+    adapters: Mapping[str, str] = field(hash=False)
     first_components: int
     distance: str
     rows: int
@@ -53,6 +56,7 @@ class SearchIndex:
             gallery=row.gallery,
             generation=row.generation,
             fingerprints=row.fingerprints,
+            adapters=row.adapters,
             first_components=row.first_components,
             distance=row.distance,
             rows=row.rows,

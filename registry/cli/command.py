@@ -26,14 +26,16 @@ class Command:
         add_arguments: Adds its own arguments to its parser.
         run: Does it; returns the exit code.
         details: What the help says beyond the summary.
+        subcommands: Commands that follow its name, for one that does nothing itself.
     """
 
     name: str
     summary: str
     example: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    add_arguments: Callable[[argparse.ArgumentParser], None] | None = None
+    run: Callable[[argparse.Namespace], int] | None = None
     details: str = ""
+    subcommands: tuple[Command, ...] = ()
 
 
 def add_globals(parser: argparse.ArgumentParser, *, default: bool) -> None:

@@ -22,6 +22,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--protocol", metavar="FILE", required=True, help="what to measure, and on what"
     )
     parser.add_argument(
+        "--through",
+        metavar="ADAPTER",
+        help="the gallery's vectors go through it first (glyphs:1)",
+    )
+    parser.add_argument(
         "--paragon",
         metavar="VERSION",
         help="the version at the top of the gain; without it there is no gain",
@@ -30,7 +35,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     registry = open_registry(args)
-    evidence = registry.evaluate(args.new, args.against, args.protocol, args.paragon)
+    evidence = registry.evaluate(
+        args.new, args.against, args.protocol, args.paragon, through=args.through
+    )
     if args.json:
         print_json(evidence)
         return 0
@@ -46,7 +53,11 @@ def _run(args: argparse.Namespace) -> int:
 COMMAND = Command(
     name="evaluate",
     summary="Measure a version against another one and store the evidence.",
-    details="A compatibility edge is written when the protocol's gate passes.",
+    details=(
+        "A compatibility edge is written when the protocol's gate passes. With\n"
+        "--through, M(new, h(old)) is compared with M(old, old), and the edge holds\n"
+        "for vectors that went through that adapter."
+    ),
     example="registry evaluate glyphs/3 --against glyphs/1 --protocol kanji.yaml "
     "--paragon glyphs/2",
     add_arguments=_add_arguments,

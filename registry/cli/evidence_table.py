@@ -16,10 +16,17 @@ def evidence_table(registry: Registry, evidence: Sequence[Evidence]) -> str:
         version = registry.version_with(fingerprint)
         return fingerprint[:12] if version is None else str(version)
 
+    def through(item: Evidence) -> str:
+        if item.adapter_fingerprint is None:
+            return ""
+        adapter = registry.adapter_with(item.adapter_fingerprint)
+        return f" through {adapter or item.adapter_fingerprint[:12]}"
+
     rows = [
         [
             str(item.id),
-            f"{name(item.new_fingerprint)} -> {name(item.old_fingerprint)}",
+            f"{name(item.new_fingerprint)} -> {name(item.old_fingerprint)}"
+            + through(item),
             metric.metric,
             number(metric.old_old),
             number(metric.new_old),

@@ -14,30 +14,51 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve",
         metavar="ALIAS",
-        required=True,
-        help="the alias that serves it, such as glyphs@production",
+        help="the alias that serves it, such as glyphs@production; without, the index "
+        "is only built, for `promote --index`",
+    )
+    parser.add_argument(
+        "--through",
+        metavar="ADAPTER",
+        action="append",
+        default=[],
+        help="rows of its old version go through it (glyphs:1); may be given again",
+    )
+    parser.add_argument(
+        "--first-components",
+        type=int,
+        metavar="K",
+        help="compare so many components; all by default",
     )
 
 
 def _run(args: argparse.Namespace) -> int:
-    model, alias = parse_alias(args.serve)
-    index = open_registry(args).publish_index(args.gallery, model, alias)
+    registry = open_registry(args)
+    terms = {"through": args.through, "first_components": args.first_components}
+    if args.serve is None:
+        index = registry.build_index(args.gallery, **terms)
+    else:
+        model, alias = parse_alias(args.serve)
+        index = registry.publish_index(args.gallery, model, alias, **terms)
     if args.json:
         print_json(index)
-    else:
-        print(
-            f"{args.serve} serves {index}: {index.rows:,} rows of {args.gallery}, "
-            f"recall@10 {index.recall_at_10:.4f}"
-        )
+        return 0
+    rows = f"{index.rows:,} rows of {args.gallery}"
+    if args.through:
+        rows += f" through {', '.join(args.through)}"
+    said = f"{index} is built" if args.serve is None else f"{args.serve} serves {index}"
+    print(f"{said}: {rows}, recall@10 {index.recall_at_10:.4f}")
     return 0
 
 
 COMMAND = Command(
     name="index",
-    summary="Build a search index of a gallery's stored vectors and serve it.",
+    summary="Build a search index of a gallery's stored vectors, and serve it.",
     details=(
-        "Embeds nothing. Refused with exit code 3 when the gallery has vectors that\n"
-        "the alias's version has no compatibility edge to."
+        "Embeds nothing, and leaves the gallery as it is. Adapters of the index that\n"
+        "the alias serves are kept. Refused with exit code 3 when the gallery has\n"
+        "vectors that the alias's version has no compatibility edge to in the way\n"
+        "that the index holds them."
     ),
     example="registry index kanji/gallery --serve glyphs@production",
     add_arguments=_add_arguments,

@@ -8,12 +8,13 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from absl import app, flags
 from absl.flags import argparse_flags
 
 from registry.cli import (
+    adapter,
     evaluate,
     gallery,
     index,
@@ -42,6 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     rollback.COMMAND,
     lineage.COMMAND,
     verify.COMMAND,
+    adapter.COMMAND,
     gallery.COMMAND,
     index.COMMAND,
     search.COMMAND,
@@ -68,9 +70,14 @@ def build_parser() -> argparse_flags.ArgumentParser:
         inherited_absl_flags=None,
     )
     add_globals(parser, default=True)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        sub = commands.add_parser(
+    _add_commands(parser, COMMANDS)
+    return parser
+
+
+def _add_commands(parser: argparse.ArgumentParser, commands: Sequence[Command]) -> None:
+    added = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in commands:
+        sub = added.add_parser(
             command.name,
             help=command.summary,
             description=f"{command.summary}\n\n{command.details}".rstrip(),
@@ -78,17 +85,20 @@ def build_parser() -> argparse_flags.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             inherited_absl_flags=None,
         )
-        command.add_arguments(sub)
+        if command.add_arguments is not None:
+            command.add_arguments(sub)
         add_globals(sub, default=False)
-        sub.set_defaults(command=command)
-    return parser
+        if command.subcommands:
+            _add_commands(sub, command.subcommands)
+        else:
+            sub.set_defaults(run=command.run)
 
 
 def main(args: argparse.Namespace) -> int:
     """Runs one command; returns its exit code."""
-    command: Command = args.command
+    run: Callable[[argparse.Namespace], int] = args.run
     try:
-        code = command.run(args)
+        code = run(args)
         sys.stdout.flush()
         return code
     except RegistryError as error:

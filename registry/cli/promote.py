@@ -60,6 +60,8 @@ def _run(args: argparse.Namespace) -> int:
             f"{move.model}@{move.alias}: {move.from_version or 'new'} -> "
             f"{move.to_version} ({move.action}, move {move.id})"
         )
+        if move.protocol_change is not None:
+            print(f"  ! {move.protocol_change}")
     return 0
 
 

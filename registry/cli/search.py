@@ -45,6 +45,9 @@ def _run(args: argparse.Namespace) -> int:
         for hit in hits:
             version = registry.version_with(hit.fingerprint)
             made_by = hit.fingerprint[:12] if version is None else version.name
+            if hit.adapter is not None:
+                adapter = registry.adapter_with(hit.adapter)
+                made_by += f" through {adapter or hit.adapter[:12]}"
             cells = [hit.id, hit.label or "-", hit.camera or "-"]
             rows.append([*cells, number(hit.score), made_by])
         print(table(["id", "label", "camera", "score", "embedded by"], rows))

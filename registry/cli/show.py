@@ -66,6 +66,8 @@ def _run(args: argparse.Namespace) -> int:
                 ],
             )
         )
+        for change in filter(None, (move.protocol_change for move in history)):
+            print(change)
     return 0
 
 

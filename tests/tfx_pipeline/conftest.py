@@ -2,8 +2,12 @@
 
 from tests.registry.conftest import (  # noqa: F401 - found by name
     empty_database,
-    pictures,
     registry,
+)
+from tests.registry.toys import (  # noqa: F401 - found by name
+    pictures,
+    toy_adapter,
+    toy_embeddings,
     toy_model,
     toy_protocol,
 )

@@ -23,16 +23,27 @@ def test_there_are_the_commands_of_the_manual():
         "verify",
         "search",
         "serving-config",
+        "adapter",
     }
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_each_help_shows_an_example_that_parses(run, command):
-    shown = run(command.name, "--help")
+def every(commands, *before):
+    """All commands with the words that call them, those behind others included."""
+    for command in commands:
+        words = (*before, command.name)
+        yield pytest.param(words, command, id=" ".join(words))
+        yield from every(command.subcommands, *words)
+
+
+@pytest.mark.parametrize(("name", "command"), every(COMMANDS))
+def test_each_help_shows_an_example_that_parses(run, name, command):
+    shown = run(*name, "--help")
     assert shown.code == 0
     example = re.search(r"example:\n  (registry .*)", shown.out).group(1)
     words = re.sub(r"'[^']*'", "text", example).split(" > ")[0].split()
-    assert build_parser().parse_args(words[1:]).command is command
+    expected = [c.run for c in command.subcommands] or [command.run]
+    assert build_parser().parse_args(words[1:]).run in expected
+    assert words[: 1 + len(name)] == ["registry", *name]
 
 
 def test_wrong_usage_exits_2(spawn):
@@ -156,16 +167,20 @@ HEAVY = ("tensorflow", "keras", "numpy", "pyarrow", "scann", "alembic", "yaml", 
         ["show", "glyphs/1"],
         ["show", "glyphs@production"],
         ["lineage", "glyphs"],
+        ["adapter", "list"],
+        ["adapter", "show", "glyphs:1"],
         ["serving-config"],
         ["rollback", "glyphs@production"],
     ],
     ids=" ".join,
 )
 def test_metadata_commands_import_nothing_heavy(
-    registry, make_model, environment, argv
+    registry, make_model, make_adapter, environment, argv
 ):
     registry.register("glyphs", make_model("a"))
     registry.promote("glyphs/1", "production", require_compatible=True)
+    registry.register("glyphs", make_model("b"))
+    registry.add_adapter(make_adapter("ridge"))
     script = (
         "import sys\n"
         "from registry.cli.main import build_parser, main\n"
@@ -183,7 +198,7 @@ def test_metadata_commands_import_nothing_heavy(
 
 
 def test_registering_and_promoting_import_no_tensorflow(
-    registry, make_model, make_evidence, protocol, environment
+    registry, make_model, make_adapter, make_evidence, protocol, environment
 ):
     registry.register("glyphs", make_model("a"))
     registry.promote(
@@ -196,12 +211,14 @@ def test_registering_and_promoting_import_no_tensorflow(
         "from registry import Registry\n"
         "registry = Registry(sys.argv[1])\n"
         "registry.register('glyphs', sys.argv[2])\n"
+        "registry.add_adapter(sys.argv[3])\n"
         "registry.promote('glyphs/2', 'production', require_compatible=True)\n"
         "registry.verify()\n"
         "assert 'tensorflow' not in sys.modules and 'keras' not in sys.modules\n"
     )
+    folders = [str(make_model("c")), str(make_adapter("ridge"))]
     subprocess.run(
-        [sys.executable, "-c", script, registry.root.url, str(make_model("c"))],
+        [sys.executable, "-c", script, registry.root.url, *folders],
         env=environment,
         check=True,
     )
