@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class TrainedVersions:
     Args:
         directory: The output folder; versions go to `trainings/<digest>/version`.
         data: Holds `train.tfrecord` and the like, as `kanji_data.prepare` writes them.
+        parts: The training parts, of which trainings may be.
         train: Trains a version; `keras_bct.training.train` by default.
         say: Takes a line of progress.
     """
@@ -40,18 +41,20 @@ class TrainedVersions:
         directory: str | os.PathLike[str],
         data: str | os.PathLike[str],
         *,
+        parts: Sequence[str] = TRAINING_PARTS,
         train: Callable[..., object] | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
         self.directory = Path(directory)
         self.data = Path(data)
+        self._parts = tuple(parts)
         self._train = train
         self._say = say
 
     @functools.cached_property
     def data_digests(self) -> dict[str, str]:
         """The SHA-256 of the pictures of each training part."""
-        return self.digests(TRAINING_PARTS)
+        return self.digests(self._parts)
 
     def digests(self, parts: Iterable[str]) -> dict[str, str]:
         """The SHA-256 of the pictures of the named parts."""

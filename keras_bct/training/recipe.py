@@ -12,7 +12,7 @@ from keras_bct.training.settings import (
     check_choice,
 )
 
-METHODS = ("independent", "l2", "beta", "beta-sys", "beta-kd", "lwf")
+METHODS = ("independent", "l2", "beta", "beta-sys", "beta-kd", "lwf", "ract")
 GLYPH_NETWORKS = ("glyph", "deep-glyph")
 RESNETS = ("resnet18", "resnet50", "resnet101", "resnet152")
 LOSSES = ("arcface", "cosface", "normsoftmax", "softmax")
@@ -32,7 +32,9 @@ class Recipe:
             classes; `beta` is the influence loss over the old classes; `beta-sys` the
             same over all classes with synthesised rows for the new ones; `beta-kd` is
             beta and the divergence of the old classifier's outputs over all classes;
-            `lwf` is beta and the old model's soft labels for the new classes.
+            `lwf` is beta and the old model's soft labels for the new classes; `ract`
+            is the contrastive term of METHODS.md 5 over all classes, with
+            `influence_weight` and `temperature`.
         width: Channels of the first convolution of a glyph network; None for a ResNet.
         steps: Number of batches; or give `epochs`.
         backbone: `glyph`, five convolutions, `deep-glyph`, eight with shortcuts, or

@@ -63,6 +63,9 @@ def terms(recipe: Recipe, old: Classifier) -> tuple[Term, ...]:
     weight = recipe.influence_weight
     if recipe.method == "l2":
         return (Term("embeddings", losses.L2(), weight, "old classes"),)
+    if recipe.method == "ract":
+        contrastive = losses.Contrastive(temperature=recipe.temperature)
+        return (Term("embeddings", contrastive, weight, "all"),)
     form = losses.for_classifier(old)
     influence = Term("old", losses.Influence(form), weight, "old classes")
     if recipe.method not in ("beta-kd", "lwf"):

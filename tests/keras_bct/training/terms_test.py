@@ -32,6 +32,12 @@ def test_l2_compares_embeddings_of_the_old_classes() -> None:
     assert counted("l2") == {"embeddings": [-1, 0, -1, 1]}
 
 
+def test_ract_contrasts_the_embeddings_of_every_class() -> None:
+    assert counted("ract") == {"embeddings": [3, 0, 2, 1]}
+    (term,) = terms(Recipe("ract", 8, 10, temperature=0.05), OLD)
+    assert term.loss.temperature == 0.05
+
+
 @pytest.mark.parametrize("method", ["beta", "beta-sys"])
 def test_beta_influences_what_the_old_classifier_knows(method: str) -> None:
     assert counted(method) == {"old": [-1, 0, -1, 1]}
