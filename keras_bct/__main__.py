@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from keras_bct.cli import evaluate
+from keras_bct.cli import evaluate, train
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
@@ -25,10 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(title="commands", required=True)
     evaluate.add_parser(commands)
+    train.add_parser(commands)
     parsed = parser.parse_args(arguments)
     try:
         return int(parsed.run(parsed))
-    except (ValueError, FileNotFoundError, IsADirectoryError) as error:
+    except (ValueError, FileNotFoundError, FileExistsError, IsADirectoryError) as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
     except KeyboardInterrupt:

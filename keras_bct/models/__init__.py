@@ -7,12 +7,14 @@ from keras_bct.models.embedder import Embedder, load_embedder
 from keras_bct.models.export_version import export_version
 from keras_bct.models.frozen_embedder import FrozenEmbedder
 from keras_bct.models.glyph_network import glyph_network
+from keras_bct.models.multi_worker_model import MultiWorkerModel
 from keras_bct.models.resnet import resnet
 
 __all__ = [
     "AlignmentModel",
     "Embedder",
     "FrozenEmbedder",
+    "MultiWorkerModel",
     "compatible_model",
     "deep_glyph_network",
     "export_version",

@@ -10,7 +10,6 @@ import keras
 from keras_bct import layers, losses, models
 from keras_bct.classifier import Classifier
 from keras_bct.training.course import Course
-from keras_bct.training.multi_worker_model import MultiWorkerModel
 from keras_bct.training.networks import (
     make_backbone,
     make_head,
@@ -82,7 +81,7 @@ def assemble(
             size_map=size_map,
         )
         if recipe.strategy == "multi-worker":
-            model = MultiWorkerModel(model.input, model.output)
+            model = models.MultiWorkerModel(model.input, model.output)
     finally:
         keras.config.set_dtype_policy(before)
     loss = make_loss(recipe)

@@ -52,4 +52,10 @@ def training_batches(
         of_terms = {term.output: term.labels(labels) for term in terms}
         return images, {"new": labels["new"], **of_terms}
 
-    return batches.map(with_labels)
+    batches = batches.map(with_labels)
+    # Several workers share out each batch; there are no files to share out.
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = (
+        tf.data.experimental.AutoShardPolicy.DATA
+    )
+    return batches.with_options(options)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from keras_bct.training.criterion import DIFFERENCE
@@ -14,6 +17,7 @@ class Summary:
     """What was trained, and what came of it.
 
     Attributes:
+        recipe: The recipe's fields, plain values.
         method: The recipe's.
         directory: The version's.
         classes: Classes of the new classifier.
@@ -22,9 +26,11 @@ class Summary:
         seconds: That this process took.
         resumed_at: The step that this process began at.
         stopped_early: Whether the criterion ended the training.
+        is_chief: Whether this process wrote the version; of several workers one does.
         history: The logs of every interval.
     """
 
+    recipe: Mapping[str, Any]
     method: str
     directory: str
     classes: int
@@ -33,6 +39,7 @@ class Summary:
     seconds: float
     resumed_at: int
     stopped_early: bool
+    is_chief: bool
     history: tuple[Mapping[str, float], ...]
 
     @property
@@ -50,4 +57,13 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """Gives plain JSON values."""
-        return {**dataclasses.asdict(self), "last": dict(self.last)}
+        values = {**dataclasses.asdict(self), "last": dict(self.last)}
+        plain: dict[str, Any] = json.loads(json.dumps(values))
+        return plain
+
+    def save(self, path: Path) -> None:
+        """Writes it as JSON; an interrupted write leaves no half."""
+        unfinished = path.with_name(path.name + ".unfinished")
+        text = json.dumps(self.to_json(), indent=1) + "\n"
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)

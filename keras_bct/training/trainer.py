@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ from keras_bct.training.terms import terms
 SIZE_MAP = "size_map.npy"
 """In `assets.extra` of a version with a learned linear map, `(d, d_old)` float32."""
 
+SUMMARY = "summary.json"
+"""In the work directory, when the version is there."""
+
 
 def train(
     recipe: Recipe,
@@ -62,8 +66,8 @@ def train(
             method but `independent`, which ignores it. None: the recipe's.
         compression: `GZIP` for the shards that TFX writes, or None.
         log_directory: Where TensorBoard scalars go, or None.
-        work_directory: Where the checkpoint goes, which is removed at the end; None
-            keeps none.
+        work_directory: Where the checkpoint goes, which is removed at the end, and
+            `summary.json`; None keeps none.
         progress: Whether a line is printed at every interval.
 
     Returns:
@@ -155,6 +159,7 @@ def train(
     if early_stop is not None:
         early_stop.restore_best(made.model)
     summary = Summary(
+        recipe=recipe.digested(),
         method=recipe.method,
         directory=directory,
         classes=len(class_names),
@@ -163,12 +168,20 @@ def train(
         seconds=round(time.monotonic() - started, 1),
         resumed_at=done * course.interval,
         stopped_early=early_stop is not None and early_stop.stopped,
+        is_chief=devices.is_chief,
         history=tuple(history),
     )
-    if devices.is_chief:
+    if devices.is_chief and checkpoints is None:
         _export(directory, recipe, made, class_names, summary)
-        if checkpoints is not None:
-            checkpoints.remove()
+    elif devices.is_chief and checkpoints is not None and work_directory is not None:
+        # The version appears whole, when all else is there. Killed before, the
+        # training goes on from the checkpoint of its end.
+        unfinished = directory.rstrip("/") + ".unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        _export(unfinished, recipe, made, class_names, summary)
+        summary.save(Path(work_directory, SUMMARY))
+        os.rename(unfinished, directory)
+        checkpoints.remove()
     return summary
 
 

@@ -1,4 +1,4 @@
-"""Every kind of training leaves a version that embeds."""
+"""Every kind of training leaves a version that embeds, and says what it did."""
 
 from pathlib import Path
 from typing import Any
@@ -7,66 +7,186 @@ import numpy as np
 import pytest
 
 from keras_bct.classifier import Classifier
-from keras_bct.data import glyphs, write_records
-from keras_bct.data.glyph_records import to_records
+from keras_bct.data import read_records
+from keras_bct.evaluation import EmbeddingSet, Protocol, measure
 from keras_bct.models import load_embedder
-from keras_bct.training import Recipe
+from keras_bct.training import CriterionSettings, OptimizerSettings, Recipe
 from keras_bct.training.trainer import SIZE_MAP, train
 
-STEPS = 10
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six characters in four typefaces, of which the old model knows three."""
-    directory = tmp_path_factory.mktemp("data")
-    pictures = glyphs.load()
-    few = {"typefaces": pictures.typefaces[:4]}
-    for part, count in (("old", 3), ("new", 6)):
-        chosen = pictures.select(characters=pictures.characters[:count], **few)
-        write_records(directory / f"{part}.tfrecord", to_records(chosen))
-    old = Recipe("independent", 2, STEPS, embedding_size=4, batch_size=8)
-    train(old, [str(directory / "old.tfrecord")], str(directory / "version"))
-    return directory
-
-
-def successor(data: Path, directory: Path, **fields: Any) -> Path:
-    recipe = Recipe(width=2, steps=STEPS, batch_size=8, **fields)
-    train(
-        recipe,
-        [str(data / "new.tfrecord")],
-        str(directory / "version"),
-        predecessor=str(data / "version"),
-    )
-    return directory / "version"
-
-
-def test_a_successor_embeds_and_knows_its_classes(data: Path, tmp_path: Path) -> None:
-    version = successor(
-        data,
+def test_a_successor_embeds_and_knows_its_classes(place: Any, tmp_path: Path) -> None:
+    summary = place.train(
         tmp_path,
         method="lwf",
         loss="normsoftmax",
         backbone="deep-glyph",
         old_rows="means",
-        embedding_size=4,
         relu=True,
     )
+    version = tmp_path / "version"
     embeddings = load_embedder(version).embed(np.zeros((1, 32, 32, 1), np.float32))
     assert embeddings.shape == (1, 4)
     assert (embeddings >= 0).all()
     classifier = Classifier.load(version / "assets.extra")
     assert (classifier.kind, classifier.classes) == ("normsoftmax", 6)
+    assert (summary.classes, summary.pictures, summary.steps) == (6, 24, 10)
 
 
-def test_a_learned_map_lies_beside_the_classifier(data: Path, tmp_path: Path) -> None:
-    version = successor(
-        data, tmp_path, method="beta-kd", embedding_size=7, size_map=True
-    )
+def test_a_learned_map_lies_beside_the_classifier(place: Any, tmp_path: Path) -> None:
+    place.train(tmp_path, method="beta-kd", embedding_size=7, size_map=True)
+    version = tmp_path / "version"
     assert np.load(version / "assets.extra" / SIZE_MAP).shape == (7, 4)
     assert load_embedder(version).embedding_size == 7
 
 
+def test_the_papers_optimizer_trains_a_resnet_of_faces(
+    place: Any, tmp_path: Path
+) -> None:
+    summary = place.train(
+        tmp_path,
+        backbone="resnet18",
+        width=None,
+        steps=None,
+        epochs=2,
+        learning_rate=0.01,
+        optimizer=OptimizerSettings("sgd", "steps", 0.9, 5e-4, (1,)),
+        augmentation=("misalignment", "colour", "flip"),
+        label_smoothing=0.1,
+        pictures_per_class=2,
+        precision="mixed_bfloat16",
+    )
+    # Two passes over 24 pictures, 8 at a time.
+    assert (summary.steps, len(summary.history)) == (6, 2)
+    assert np.isfinite([logs["loss"] for logs in summary.history]).all()
+    embedder = load_embedder(tmp_path / "version")
+    pictures = np.random.default_rng(0).uniform(0, 255, (2, 32, 32, 1))
+    assert embedder.embed(pictures.astype("float32")).shape == (2, 4)
+
+
+def test_the_criterion_is_that_of_the_exported_version(
+    place: Any, tmp_path: Path
+) -> None:
+    summary = place.train(
+        tmp_path,
+        criterion=CriterionSettings(place.protocol, "retrieval/CMC@1"),
+        interval_steps=4,
+    )
+    records = read_records(place.pictures)
+    protocol = Protocol.from_yaml(place.protocol)
+
+    def embedded(version: Any) -> EmbeddingSet:
+        rows = load_embedder(version).embed_bytes(records.images, records.ids.tolist())
+        return EmbeddingSet(records.ids, records.labels, records.cameras, rows)
+
+    old, new = embedded(place.version), embedded(tmp_path / "version")
+    metric = "retrieval/CMC@1"
+    new_old = measure(protocol, new, old).values[metric]
+    old_old = measure(protocol, old, old).values[metric]
+    assert len(summary.history) == 2
+    last = summary.history[-1]
+    np.testing.assert_allclose(last["new_old"], new_old, atol=1e-6)
+    np.testing.assert_allclose(last["old_old"], old_old, atol=1e-6)
+    np.testing.assert_allclose(last["criterion"], new_old - old_old, atol=1e-6)
+
+
+def test_scalars_say_what_the_logs_say(place: Any, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorflow import make_ndarray
+
+    summary = place.train(tmp_path, criterion=CriterionSettings(place.protocol))
+    events = EventAccumulator(str(tmp_path / "logs"))
+    events.Reload()
+    metric = "criterion/retrieval/mAP"
+    logged = {
+        "loss": "loss",
+        "loss/new": "new_loss",
+        "loss/old": "old_loss",
+        "old_share": "old_share",
+        "old_angle": "old_angle",
+        f"{metric}/new_old": "new_old",
+        f"{metric}/old_old": "old_old",
+        f"{metric}/difference": "criterion",
+    }
+    assert set(events.Tags()["tensors"]) == {*logged, "learning_rate"}
+    for scalar, name in logged.items():
+        points = events.Tensors(scalar)
+        assert [point.step for point in points] == list(range(1, 11))
+        np.testing.assert_allclose(
+            [float(make_ndarray(point.tensor_proto)) for point in points],
+            [logs[name] for logs in summary.history],
+            rtol=1e-6,
+        )
+    # Half of the pictures are of the three characters that the old version knows:
+    # 10 batches of 8 are three passes over 24 pictures and 8 more.
+    shares = [logs["old_share"] for logs in summary.history]
+    assert abs(np.mean(shares[:9]) - 0.5) < 1e-6
+
+
+def test_the_angle_is_that_of_the_exported_version(place: Any, tmp_path: Path) -> None:
+    summary = place.train(tmp_path, embedding_size=6)
+    records = read_records(place.pictures)
+    old = Classifier.load(Path(place.version) / "assets.extra")
+    embedder = load_embedder(tmp_path / "version")
+    angles = []
+    embeddings = embedder.embed_bytes(records.images, records.ids.tolist())
+    for label, embedding in zip(records.labels, embeddings, strict=True):
+        if label in old.class_names:
+            row = old.weights[old.class_names.index(label)].astype(float)
+            first = embedding[:4].astype(float)
+            cosine = first @ row / np.sqrt((first @ first) * (row @ row))
+            angles.append(np.degrees(np.arccos(cosine)))
+    np.testing.assert_allclose(
+        summary.history[-1]["old_angle"], np.mean(angles), atol=1e-3
+    )
+
+
+def test_the_same_seed_gives_the_same_version(
+    place: Any, tmp_path: Path, embedding_of: Any
+) -> None:
+    for name, seed in (("one", 5), ("two", 5), ("other", 6)):
+        place.train(tmp_path / name, method="beta-kd", seed=seed)
+    one, two, other = (
+        embedding_of(tmp_path / name / "version") for name in ("one", "two", "other")
+    )
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_pictures_on_disk_train_the_same_version(
+    place: Any, tmp_path: Path, embedding_of: Any
+) -> None:
+    from keras_bct.training import DataSettings
+
+    for name, in_memory in (("memory", True), ("disk", False)):
+        data = DataSettings(place.pictures, in_memory=in_memory)
+        place.train(tmp_path / name, method="beta-sys", data=data)
+    np.testing.assert_array_equal(
+        embedding_of(tmp_path / "memory/version"),
+        embedding_of(tmp_path / "disk/version"),
+    )
+
+
 def test_a_method_that_follows_asks_for_a_predecessor(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="train the first version with"):
-        train(Recipe("beta", 2, STEPS), ["none"], str(tmp_path / "version"))
+        train(Recipe("beta", 2, 10), ["none"], str(tmp_path / "version"))
+
+
+def test_a_version_that_is_there_is_not_written_over(place: Any) -> None:
+    with pytest.raises(FileExistsError, match="should not hold a version"):
+        train(Recipe("independent", 2, 10), [place.pictures], place.version)
+
+
+def test_a_criterion_of_unequal_sizes_asks_for_the_first_components(
+    place: Any, tmp_path: Path
+) -> None:
+    criterion = CriterionSettings(place.protocol)
+    with pytest.raises(ValueError, match="first_components: 4"):
+        place.train(tmp_path, embedding_size=6, criterion=criterion)
+
+
+def test_a_metric_that_the_protocol_has_not_is_refused(
+    place: Any, tmp_path: Path
+) -> None:
+    criterion = CriterionSettings(place.protocol, "retrieval/CMC@7")
+    with pytest.raises(ValueError, match=r"`criterion.metric` should be one of"):
+        place.train(tmp_path, criterion=criterion)
