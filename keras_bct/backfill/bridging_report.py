@@ -21,7 +21,6 @@ from keras_bct.evaluation.comparison import (
 )
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.measuring import measure
-from keras_bct.evaluation.metric_name import MetricName
 from keras_bct.evaluation.protocol import Protocol, Source
 
 GOAL = 0.95
@@ -243,19 +242,19 @@ def _warnings(
     worth: float,
 ) -> list[str]:
     assert metric.new_new is not None
-    better = 1 if MetricName.parse(name).higher_is_better else -1
-    ends = sorted(better * end for end in metric.difference_interval(confidence))
+    # A gate's metrics rise as the model gets better.
+    low, high = metric.difference_interval(confidence)
     bridged = f"{metric.new_old:.4f} bridged, {metric.old_old:.4f} as it is"
     texts = []
-    if better * (metric.new_new - metric.old_old) <= 0:
+    if metric.new_new <= metric.old_old:
         texts.append(
             f"{name}: nothing to gain, the new model with a full backfill reaches "
             f"{metric.new_new:.4f} and the old one {metric.old_old:.4f}."
         )
-    if ends[0] <= 0:
+    if low <= 0:
         texts.append(
             f"{name}: bridging is not shown to be better than staying with the old "
-            f"model: {bridged}, difference {ends[0]:+.4f} to {ends[1]:+.4f} at "
+            f"model: {bridged}, difference {low:+.4f} to {high:+.4f} at "
             f"{confidence:.0%}."
         )
     if metric.gain is not None and metric.gain < worth:

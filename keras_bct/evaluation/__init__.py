@@ -31,9 +31,11 @@ from keras_bct.evaluation.groups import (
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.measuring import measure
 from keras_bct.evaluation.metric_name import KNOWN_METRICS, MetricName
+from keras_bct.evaluation.nearest import Nearest, nearest
 from keras_bct.evaluation.protocol import Bootstrap, Gate, Protocol, Source
 from keras_bct.evaluation.prototypes import prototypes_of
 from keras_bct.evaluation.rank_counts import RankCounts
+from keras_bct.evaluation.rank_merge import measure_rank_merge, merge_nearest
 from keras_bct.evaluation.report import write_report
 from keras_bct.evaluation.strict_criterion import (
     PairShare,
@@ -56,6 +58,7 @@ __all__ = [
     "Measurement",
     "MetricComparison",
     "MetricName",
+    "Nearest",
     "PairShare",
     "Protocol",
     "RankCounts",
@@ -70,6 +73,9 @@ __all__ = [
     "measure",
     "measure_galleries",
     "measure_groups",
+    "measure_rank_merge",
+    "merge_nearest",
+    "nearest",
     "paper_cutoffs",
     "pool_templates",
     "prototypes_of",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_bct.evaluation.bootstrap import percentile_interval
-from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.evaluation.embedding_set import EmbeddingSet, check_same_items
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.measuring import measure
 from keras_bct.evaluation.metric_name import MetricName
@@ -180,12 +180,12 @@ def compare(
         >>> result["retrieval/CMC@1"].old_old, result["retrieval/CMC@1"].new_old
         (0.0, 1.0)
     """
-    _check_same_items("new_queries", new_queries, "old_queries", old_queries)
+    check_same_items("new_queries", new_queries, "old_queries", old_queries)
     if new_gallery is not None:
-        _check_same_items("new_gallery", new_gallery, "old_gallery", old_gallery)
+        check_same_items("new_gallery", new_gallery, "old_gallery", old_gallery)
     if isinstance(paragon, tuple):
-        _check_same_items("paragon", paragon[0], "old_queries", old_queries)
-        _check_same_items("paragon", paragon[1], "old_gallery", old_gallery)
+        check_same_items("paragon", paragon[0], "old_queries", old_queries)
+        check_same_items("paragon", paragon[1], "old_gallery", old_gallery)
     old_old = measure(protocol, old_queries, old_gallery)
     new_old = measure(protocol, new_queries, old_gallery)
     # Both sides of these two come from one model, so all its components count.
@@ -288,23 +288,3 @@ def _compare_metric(
         negative_flips=flips,
         identities=old_old.identities(metric),
     )
-
-
-def _check_same_items(
-    name: str, given: EmbeddingSet, other_name: str, other: EmbeddingSet
-) -> None:
-    for column in ("ids", "labels"):
-        left, right = getattr(given, column), getattr(other, column)
-        if len(left) != len(right):
-            raise ValueError(
-                f"`{name}` should hold the items of `{other_name}`. Received "
-                f"{len(left)} items, expected {len(right)}."
-            )
-        differ = np.flatnonzero(left != right)
-        if len(differ):
-            row = differ[0]
-            raise ValueError(
-                f"`{name}` should hold the items of `{other_name}` in the same order. "
-                f"Received {column}[{row}] = {str(left[row])!r}, expected "
-                f"{str(right[row])!r}."
-            )

@@ -48,7 +48,7 @@ class EmbeddingSet:
 
     def __post_init__(self) -> None:
         """Brings every column to its type and checks it."""
-        embeddings = _as_float32(self.embeddings)
+        embeddings = float32_rows("embeddings", self.embeddings)
         rows = len(embeddings)
         if rows == 0:
             raise ValueError("`embeddings` should hold at least one item. Received: 0.")
@@ -72,7 +72,7 @@ class EmbeddingSet:
                 "`ids` should name every item once. Received: "
                 f"{str(unique[counts > 1][0])!r} {counts.max()} times."
             )
-        self._refuse_not_finite()
+        refuse_not_finite("embeddings", embeddings, self.ids)
 
     def __len__(self) -> int:
         """The number of items."""
@@ -96,35 +96,86 @@ class EmbeddingSet:
             }
         )
 
-    def _refuse_not_finite(self) -> None:
-        for start in range(0, len(self), _ROWS_PER_CHECK):
-            block = self.embeddings[start : start + _ROWS_PER_CHECK]
-            # A sum is NaN or infinite when a component is; only then look closer.
-            with np.errstate(over="ignore", invalid="ignore"):
-                suspicious = not np.isfinite(block.sum())
-            if not suspicious:
-                continue
-            rows = np.flatnonzero(~np.isfinite(block).all(axis=1))
-            if len(rows):
-                raise ValueError(
-                    "`embeddings` should be finite. Received: NaN or infinity for id "
-                    f"{str(self.ids[start + rows[0]])!r} and {len(rows) - 1} more in "
-                    "its block of rows."
-                )
+
+def check_same_items(
+    name: str, given: EmbeddingSet, other_name: str, other: EmbeddingSet
+) -> None:
+    """Refuse sets that do not hold the same items in the same order.
+
+    Args:
+        name: The caller's name of the first.
+        given: The first.
+        other_name: The caller's name of the second.
+        other: The second.
+
+    Raises:
+        ValueError: Their ids or labels differ.
+    """
+    for column in ("ids", "labels"):
+        left, right = getattr(given, column), getattr(other, column)
+        if len(left) != len(right):
+            raise ValueError(
+                f"`{name}` should hold the items of `{other_name}`. Received "
+                f"{len(left)} items, expected {len(right)}."
+            )
+        differ = np.flatnonzero(left != right)
+        if len(differ):
+            row = differ[0]
+            raise ValueError(
+                f"`{name}` should hold the items of `{other_name}` in the same order. "
+                f"Received {column}[{row}] = {str(left[row])!r}, expected "
+                f"{str(right[row])!r}."
+            )
 
 
-def _as_float32(embeddings: Any) -> npt.NDArray[np.float32]:
-    array = embeddings if isinstance(embeddings, np.ndarray) else np.asarray(embeddings)
+def float32_rows(name: str, rows: Any) -> npt.NDArray[np.float32]:
+    """Check shape and type; a float32 array stays where it is.
+
+    Args:
+        name: The caller's name of the argument.
+        rows: Should be (n, d) of a floating type.
+
+    Raises:
+        ValueError: Another shape or type.
+    """
+    array = rows if isinstance(rows, np.ndarray) else np.asarray(rows)
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(
-            "`embeddings` should have shape (items, components). "
+            f"`{name}` should have shape (items, components). "
             f"Received: shape {array.shape}."
         )
     if array.dtype.kind != "f":
         raise ValueError(
-            f"`embeddings` should be of a floating type. Received: dtype {array.dtype}."
+            f"`{name}` should be of a floating type. Received: dtype {array.dtype}."
         )
     return array if array.dtype == np.float32 else array.astype(np.float32)
+
+
+def refuse_not_finite(name: str, rows: npt.NDArray[np.float32], ids: Any) -> None:
+    """Refuse NaN and infinity.
+
+    Args:
+        name: The caller's name of the argument.
+        rows: (n, d) float32.
+        ids: (n,) what the message calls the rows.
+
+    Raises:
+        ValueError: A component is not finite.
+    """
+    for start in range(0, len(rows), _ROWS_PER_CHECK):
+        block = rows[start : start + _ROWS_PER_CHECK]
+        # A sum is NaN or infinite when a component is; only then look closer.
+        with np.errstate(over="ignore", invalid="ignore"):
+            suspicious = not np.isfinite(block.sum())
+        if not suspicious:
+            continue
+        bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
+        if len(bad):
+            raise ValueError(
+                f"`{name}` should be finite. Received: NaN or infinity for id "
+                f"{str(ids[start + bad[0]])!r} and {len(bad) - 1} more in its block "
+                "of rows."
+            )
 
 
 def _as_strings(name: str, column: Any, rows: int) -> npt.NDArray[np.str_]:

@@ -85,7 +85,7 @@ def measure(
     per_query = {m.name: np.full(len(queries), np.nan) for m in retrieval_metrics}
 
     def take_counts(rows: slice, counts: RankCounts) -> None:
-        best[rows] = _best_groups(counts)
+        best[rows] = best_groups(counts)
         for name, values in per_query_values(retrieval_metrics, counts).items():
             per_query[name][rows] = values
 
@@ -162,7 +162,7 @@ def measure(
     return measurement
 
 
-def _best_groups(counts: RankCounts) -> Integers:
+def best_groups(counts: RankCounts) -> Integers:
     """(m, 3) the first entry of each query, zeros where it has none."""
     groups = np.zeros((len(counts), 3), np.int64)
     has = np.flatnonzero(np.diff(counts.offsets))
@@ -185,7 +185,7 @@ def _measure_prototypes(
     best = np.zeros((len(queries), 3), np.int64)
 
     def take_counts(rows: slice, counts: RankCounts) -> None:
-        best[rows] = _best_groups(counts)
+        best[rows] = best_groups(counts)
 
     relevance = Relevance.of(queries, classes, ())
     consumer = RankingPass(scoring, take_counts)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from keras_bct.evaluation.block_pass import Block
 from keras_bct.evaluation.rank_counts import RankCounts
-from keras_bct.evaluation.scoring import Scoring
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,6 +39,28 @@ class _State:
     top: Floats
 
 
+class Scores(Protocol):
+    """What a ranking asks of a scoring."""
+
+    @property
+    def left(self) -> Singles:
+        """The m queries."""
+
+    @property
+    def right(self) -> Singles:
+        """The n gallery items."""
+
+    @property
+    def tolerance(self) -> Floats:
+        """(m,) the greatest error of a row's products."""
+
+    def exact(self, rows: Integers, columns: Integers) -> Floats:
+        """(pairs,) the exact scores of single pairs."""
+
+    def to_product(self, scores: Floats, rows: Any) -> Floats:
+        """Exact scores on the scale of the product of their rows."""
+
+
 class RankingPass:
     """Counts, for each distinct score of a relevant item, what stands above it.
 
@@ -55,7 +77,7 @@ class RankingPass:
     """
 
     def __init__(
-        self, scoring: Scoring, consume: Callable[[slice, RankCounts], None]
+        self, scoring: Scores, consume: Callable[[slice, RankCounts], None]
     ) -> None:
         """Takes the scoring, and what is done with the counts of each block."""
         self._scoring = scoring

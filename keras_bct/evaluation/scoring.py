@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-
-from keras_bct.evaluation.embedding_set import EmbeddingSet
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -33,6 +31,22 @@ _DEVIATIONS = 4.0
 _UNIT_ROUNDOFF = 2.0**-24
 # Of normalising, of squared norms and of the bounds' own rounding.
 _OTHER_ROUNDINGS = 8.0
+
+
+class Rows(Protocol):
+    """What is scored: an `EmbeddingSet`, or rows without labels."""
+
+    @property
+    def ids(self) -> Any:
+        """A name for each row, for messages."""
+
+    @property
+    def embeddings(self) -> npt.NDArray[np.float32]:
+        """(n, d) float32."""
+
+    @property
+    def embedding_size(self) -> int:
+        """D."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,8 +82,8 @@ class Scoring:
     def of(
         cls,
         distance: str,
-        queries: EmbeddingSet,
-        gallery: EmbeddingSet,
+        queries: Rows,
+        gallery: Rows,
         first_components: int | None = None,
     ) -> Scoring:
         """Prepares two sets.
@@ -198,7 +212,7 @@ class Scoring:
         return math.sqrt(max(-score, 0.0)) if self.distance == "l2" else score
 
 
-def _cut(name: str, items: EmbeddingSet, first: int | None) -> Singles:
+def _cut(name: str, items: Rows, first: int | None) -> Singles:
     if first is not None and first > items.embedding_size:
         raise ValueError(
             f"`first_components` should be at most the {items.embedding_size} "
@@ -208,7 +222,7 @@ def _cut(name: str, items: EmbeddingSet, first: int | None) -> Singles:
     return np.asarray(np.ascontiguousarray(items.embeddings[:, :first]))
 
 
-def _norms(name: str, items: EmbeddingSet, rows: Singles, distance: str) -> Floats:
+def _norms(name: str, items: Rows, rows: Singles, distance: str) -> Floats:
     norms = np.empty(len(rows))
     for start in range(0, len(rows), _ROWS_PER_BLOCK):
         block = rows[start : start + _ROWS_PER_BLOCK].astype(np.float64)
