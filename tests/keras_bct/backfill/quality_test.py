@@ -38,3 +38,19 @@ def test_only_the_order_matters():
 def test_what_has_no_agreement_is_refused(priorities, oracle, message):
     with pytest.raises(ValueError, match=message):
         kendall_tau(priorities, oracle)
+
+
+@pytest.mark.parametrize("kinds", [5, 10_000])
+def test_is_the_share_of_pairs_less_those_turned_over_the_untied(kinds):
+    generator = np.random.default_rng(0)
+    left, right = generator.integers(0, kinds, size=(2, 80))
+    right = right + left
+    signs = [
+        np.sign(side[:, None] - side[None])[np.triu_indices(80, 1)]
+        for side in (left, right)
+    ]
+    untied = [np.count_nonzero(side) for side in signs]
+
+    expected = (signs[0] * signs[1]).sum() / np.sqrt(untied[0] * untied[1])
+
+    assert kendall_tau(left, right) == pytest.approx(expected)
