@@ -98,7 +98,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture(scope="session")
 def embedding_of() -> Any:
-    """What a version says of every picture; the same to the bit for the same weights."""
+    """What a version says of some pictures: equal to the bit for equal weights."""
     import numpy as np
 
     from keras_bct.models import load_embedder
