@@ -11,15 +11,11 @@ if TYPE_CHECKING:
     from keras_bct.data import glyphs
     from keras_bct.data.augmentation import Augmentation
     from keras_bct.data.class_split import first_share, rank_classes, split_classes
+    from keras_bct.data.colour_distortion import ColourDistortion
     from keras_bct.data.csv_list import read_csv_list
     from keras_bct.data.decoding import decode_pictures
-    from keras_bct.data.face_augmentation import (
-        ColourDistortion,
-        HorizontalFlip,
-        Misalignment,
-        stateless,
-    )
     from keras_bct.data.glyphs import Glyphs
+    from keras_bct.data.horizontal_flip import HorizontalFlip
     from keras_bct.data.ijbc import read_ijbc_identification, read_ijbc_verification
     from keras_bct.data.image_folder import read_image_folder
     from keras_bct.data.image_list import ImageList
@@ -27,7 +23,9 @@ if TYPE_CHECKING:
     from keras_bct.data.imagenet import read_imagenet
     from keras_bct.data.line_error import LineError
     from keras_bct.data.market1501 import read_market1501
+    from keras_bct.data.misalignment import Misalignment
     from keras_bct.data.places import read_places365
+    from keras_bct.data.random_change import stateless
     from keras_bct.data.record_shards import write_shards
     from keras_bct.data.records import ImageRecords, read_records, write_records
     from keras_bct.data.training_batches import training_dataset
@@ -66,13 +64,13 @@ __all__ = [
 
 _MODULES = {
     "Augmentation": "augmentation",
-    "ColourDistortion": "face_augmentation",
+    "ColourDistortion": "colour_distortion",
     "Glyphs": "glyphs",
-    "HorizontalFlip": "face_augmentation",
+    "HorizontalFlip": "horizontal_flip",
     "ImageList": "image_list",
     "ImageRecords": "records",
     "LineError": "line_error",
-    "Misalignment": "face_augmentation",
+    "Misalignment": "misalignment",
     "Preparation": "image_preparation",
     "decode_pictures": "decoding",
     "first_share": "class_split",
@@ -88,7 +86,7 @@ _MODULES = {
     "read_records": "records",
     "read_vggface2": "vggface2",
     "split_classes": "class_split",
-    "stateless": "face_augmentation",
+    "stateless": "random_change",
     "training_dataset": "training_batches",
     "write_records": "records",
     "write_shards": "record_shards",

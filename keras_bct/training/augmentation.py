@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from keras_bct import data
-from keras_bct.data.face_augmentation import RandomChange
+from keras_bct.data.random_change import RandomChange
 from keras_bct.data.training_batches import Change
 
 _LAYERS: dict[str, type[RandomChange]] = {

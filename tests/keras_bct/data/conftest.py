@@ -39,3 +39,22 @@ def picture():
 def decoded():
     """Turns a picture's bytes into uint8 (height, width, channels)."""
     return lambda content: np.asarray(Image.open(io.BytesIO(content)))
+
+
+@pytest.fixture
+def faces():
+    return np.random.default_rng(0).uniform(0, 255, (3, 12, 10, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def changed(faces):
+    """What a layer makes of pictures when each has the same draws, in -1..1."""
+
+    def change(layer, *draws, images=faces):
+        import keras
+
+        rows = np.repeat(np.array(draws, np.float32)[:, None], len(images), axis=1)
+        images = keras.ops.convert_to_tensor(images)
+        return keras.ops.convert_to_numpy(layer.change(images, rows))
+
+    return change
