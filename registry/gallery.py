@@ -13,7 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,9 @@ from registry.errors import (
     RegistryError,
     UsageError,
 )
-from registry.fingerprint import digest_file
-from registry.gallery_manifest import MANIFEST, locked, read_manifest, write_manifest
+from registry.gallery_manifest import locked, read_manifest, write_manifest
 from registry.gallery_rows import Floats, GalleryRows, arrow_schema
-from registry.gallery_segment import Segment, write_segment
+from registry.gallery_segment import MANIFEST, Segment, write_segment
 from registry.incoming_rows import check_rows
 
 
@@ -46,6 +45,8 @@ class Gallery:
         generation: Counted from 0, the empty one.
         segments: Its files, in the order of their rows.
         created: When this generation was committed.
+        oldest: The first generation that can still be read; rows of those before were
+            removed.
     """
 
     folder: Path
@@ -53,6 +54,7 @@ class Gallery:
     generation: int
     segments: tuple[Segment, ...]
     created: str
+    oldest: int = 0
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], embedding_size: int) -> Gallery:
@@ -70,9 +72,8 @@ class Gallery:
         with locked(path):
             if (path / MANIFEST).exists():
                 raise UsageError(f"There is a gallery in {path} already.")
-            gallery = cls(path, embedding_size, 0, (), _now())
-            gallery._commit()
-        return gallery
+            # Generation 0 follows none.
+            return cls(path, embedding_size, -1, (), "").following(())
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Gallery:
@@ -107,17 +108,17 @@ class Gallery:
         """The gallery as it was in an earlier generation.
 
         Raises:
-            NotFoundError: It has not come to that generation.
+            NotFoundError: It has not come to that generation, or rows of it were
+                removed.
         """
-        if not 0 <= generation <= self.generation:
+        if not self.oldest <= generation <= self.generation:
             raise NotFoundError(
-                f"The gallery in {self.folder} is at generation {self.generation}. "
+                f"The gallery in {self.folder} is at generation {self.generation}, and "
+                f"the oldest with all its rows is {self.oldest}. "
                 f"Received: {generation}."
             )
         segments = tuple(s for s in self.segments if s.added <= generation)
-        return Gallery(
-            self.folder, self.embedding_size, generation, segments, self.created
-        )
+        return replace(self, generation=generation, segments=segments)
 
     def read(self, fingerprint: str | None = None) -> GalleryRows:
         """All rows, or those that one version made, in the order of their appending.
@@ -204,20 +205,13 @@ class Gallery:
                     f"{len(held):,} of the ids have rows in {self.folder} already, "
                     f"such as {sorted(held)[:3]}. Nothing was appended."
                 )
-            now_at._remove_unnamed()
+            now_at.remove_unnamed()
             return now_at._write(columns, vectors, fingerprint)
 
     def check_sizes(self) -> list[str]:
         """Names of segments that are missing or have another size."""
-        bad = []
-        for segment in self.segments:
-            path = self.folder / segment.file
-            size = path.stat().st_size if path.is_file() else None
-            if size is None:
-                bad.append(f"{segment.file}: missing")
-            elif size != segment.size:
-                bad.append(f"{segment.file}: {size:,} bytes, not {segment.size:,}")
-        return bad
+        found = (segment.wrong_size(self.folder) for segment in self.segments)
+        return [line for line in found if line is not None]
 
     def verify(self, progress: Any = None, fingerprint: str | None = None) -> list[str]:
         """Names of files whose content is not what was written.
@@ -232,11 +226,9 @@ class Gallery:
         for segment in self.segments:
             if fingerprint is not None and fingerprint not in segment.fingerprints:
                 continue
-            digest = digest_file(self.folder / segment.file, progress)
-            if digest.sha256 != segment.sha256:
-                bad.append(f"{segment.file}: content changed")
-            elif segment.made_by(self.folder) != segment.fingerprints:
-                bad.append(f"{MANIFEST}: names other versions than {segment.file} has")
+            damage = segment.damage(self.folder, progress)
+            if damage is not None:
+                bad.append(damage)
         return bad
 
     def check(self, progress: Any = None, fingerprint: str | None = None) -> None:
@@ -251,7 +243,7 @@ class Gallery:
                 f"Files of the gallery in {self.folder} are damaged:", bad
             )
 
-    def _remove_unnamed(self) -> None:
+    def remove_unnamed(self) -> None:
         """Removes what writers left that died before their commit."""
         named = {segment.file for segment in self.segments}
         for path in self.folder.glob("segment-*"):
@@ -265,20 +257,32 @@ class Gallery:
         path = self.folder / f"segment-{generation:06d}.arrow"
         try:
             segment = write_segment(path, columns, vectors, fingerprint, generation)
-            gallery = Gallery(
-                self.folder,
-                self.embedding_size,
-                generation,
-                (*self.segments, segment),
-                _now(),
-            )
-            gallery._commit()
+            return self.following((*self.segments, segment))
         except OSError as error:
             path.unlink(missing_ok=True)
             raise RegistryError(
                 f"{len(vectors):,} rows could not be appended to {self.folder}: "
                 f"{error.strerror or error}. Nothing was appended."
             ) from error
+
+    def following(
+        self, segments: tuple[Segment, ...], *, oldest: int | None = None
+    ) -> Gallery:
+        """Commits the next generation; for who holds the lock.
+
+        Args:
+            segments: Its files.
+            oldest: The first generation that can still be read; the same by default.
+        """
+        moment = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        gallery = replace(
+            self,
+            generation=self.generation + 1,
+            segments=segments,
+            created=moment,
+            oldest=self.oldest if oldest is None else oldest,
+        )
+        gallery._commit()
         return gallery
 
     def _commit(self) -> None:
@@ -289,10 +293,7 @@ class Gallery:
                 "embedding_size": self.embedding_size,
                 "rows": self.rows,
                 "created": self.created,
+                "oldest": self.oldest,
                 "segments": [asdict(segment) for segment in self.segments],
             },
         )
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from registry.errors import IntegrityError, NotFoundError, RegistryError
-from registry.gallery_segment import Segment
+from registry.gallery_segment import MANIFEST, Segment
 from registry.storage import sync_folder
 
-MANIFEST = "manifest.json"
 _LOCK = ".lock"
 
 
@@ -39,6 +38,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             "generation": content["generation"],
             "segments": tuple(Segment(**segment) for segment in content["segments"]),
             "created": content["created"],
+            # Galleries of the first release had no way to remove rows.
+            "oldest": content.get("oldest", 0),
         }
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"There is no gallery in {folder}.") from None

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from registry.fingerprint import digest_file
+from registry.errors import RegistryError
+from registry.fingerprint import Progress, digest_file
 from registry.gallery_rows import Floats, arrow_schema
 
+MANIFEST = "manifest.json"
 _ROWS_PER_BATCH = 1 << 20
 
 
@@ -37,9 +39,37 @@ class Segment:
     added: int
 
     def map(self, folder: Path) -> pa.Table:
-        """Its rows, memory-mapped."""
-        source = pa.memory_map(str(folder / self.file), "r")
+        """Its rows, memory-mapped.
+
+        Raises:
+            RegistryError: It is gone: rows were removed since the manifest was read.
+        """
+        try:
+            source = pa.memory_map(str(folder / self.file), "r")
+        except FileNotFoundError as error:
+            raise RegistryError(
+                f"{self.file} of the gallery in {folder} is gone: rows were removed "
+                "meanwhile. Open the gallery again."
+            ) from error
         return pa.ipc.open_file(source).read_all()
+
+    def wrong_size(self, folder: Path) -> str | None:
+        """Says that it is missing or of another size; a mapped one would crash."""
+        path = folder / self.file
+        if not path.is_file():
+            return f"{self.file}: missing"
+        size = path.stat().st_size
+        if size == self.size:
+            return None
+        return f"{self.file}: {size:,} bytes, not {self.size:,}"
+
+    def damage(self, folder: Path, progress: Progress | None = None) -> str | None:
+        """Says that its content is not what was written; reads it whole."""
+        if digest_file(folder / self.file, progress).sha256 != self.sha256:
+            return f"{self.file}: content changed"
+        if self.made_by(folder) != self.fingerprints:
+            return f"{MANIFEST}: names other versions than {self.file} has"
+        return None
 
     def made_by(self, folder: Path) -> dict[str, int]:
         """Number of rows by the version that made them, counted in the file itself."""

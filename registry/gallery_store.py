@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,6 +181,26 @@ class GalleryStore(EvidenceStore):
             fingerprint=version.fingerprint, **rows
         )
         return len(rows["ids"])
+
+    def remove_rows(self, gallery: str, ids: Sequence[str]) -> int:
+        """Removes rows by their ids; they cannot be read any more.
+
+        Indices hold them until they are built anew.
+
+        Args:
+            gallery: Name of the gallery.
+            ids: Names of the rows.
+
+        Returns:
+            How many rows were removed.
+
+        Raises:
+            NotFoundError: There is no row of one of them. Nothing was removed.
+        """
+        from registry.gallery_removal import remove_rows
+
+        remove_rows(self.gallery(gallery), ids)
+        return len(set(ids))
 
     def export_rows(self, gallery: str, path: Path) -> int:
         """Writes all rows of a gallery to a `.parquet`, `.arrow` or `.npz` file.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from keras_bct.data import ImageRecords
     from keras_bct.evaluation import EmbeddingSet, Protocol, Source
     from registry.gallery import Gallery
 
@@ -199,28 +198,36 @@ class ProtocolData:
         # ones too.
         files = [_LITERALLY.sub(r"\\\1", str(path)) for path in self._files(side.path)]
 
-        def read(feature: str | None) -> ImageRecords:
-            try:
-                return read_records(
-                    files,
-                    id=side.id,
-                    label=side.label,
-                    camera=feature,
-                )
-            except (ValueError, OSError) as error:
+        try:
+            records = read_records(
+                files,
+                id=side.id,
+                label=side.label,
+                camera=side.camera,
+                template=side.template,
+                medium=side.medium,
+            )
+        except (ValueError, OSError) as error:
+            raise UsageError(
+                f"The side `{name}` of the protocol {self._protocol.name!r} cannot be "
+                f"read: {error}"
+            ) from error
+        for feature, asked, column in (
+            ("template", side.template, records.templates),
+            ("medium", side.medium, records.media),
+        ):
+            if asked is not None and column is None:
                 raise UsageError(
-                    f"The side `{name}` of the protocol {self._protocol.name!r} cannot "
-                    f"be read: {error}"
-                ) from error
-
-        records = read(side.camera)
+                    f"The side `{name}` of the protocol {self._protocol.name!r} pools "
+                    f"by `{feature}: {asked}`, which no record has. Name the feature "
+                    "that the files have, or leave it out."
+                )
         return Pictures(
             ids=records.ids,
             labels=records.labels,
             cameras=records.cameras,
-            # Rare, so the files are read once more for each of these.
-            templates=None if side.template is None else read(side.template).cameras,
-            media=None if side.medium is None else read(side.medium).cameras,
+            templates=records.templates,
+            media=records.media,
             images=records.images,
         )
 

@@ -30,6 +30,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "where they are known label and camera",
     )
     adding.add_argument(
+        "--remove-ids",
+        metavar="FILE",
+        help="remove the rows whose ids stand in this file, one a line",
+    )
+    adding.add_argument(
         "--export-file", metavar="FILE", help="write all rows: .parquet, .arrow or .npz"
     )
 
@@ -54,6 +59,11 @@ def _run(args: argparse.Namespace) -> int:
             except (OSError, ValueError) as error:
                 raise UsageError(str(error)) from error
             added = registry.add_pictures(args.name, pictures, version)
+    removed = 0
+    if args.remove_ids:
+        if not args.name:
+            raise UsageError("--remove-ids needs NAME, the gallery.")
+        removed = registry.remove_rows(args.name, _lines(Path(args.remove_ids)))
     if args.export_file:
         if not args.name:
             raise UsageError("--export-file needs NAME, the gallery.")
@@ -76,6 +86,11 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     if added:
         print(f"{added:,} rows added")
+    if removed:
+        print(f"{removed:,} rows removed")
+        for index in registry.indices():
+            if index.gallery == args.name:
+                print(f"  ! {index} holds rows of before; publish it anew")
     rows = []
     for name, gallery in found.items():
         made_by = []
@@ -95,9 +110,17 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _lines(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--remove-ids {path} cannot be read: {error}.") from error
+    return [line for line in lines if line]
+
+
 COMMAND = Command(
     name="gallery",
-    summary="Show galleries; add, import or export their rows.",
+    summary="Show galleries; add, import, remove or export their rows.",
     details="A gallery that is new is made. Rows that it holds are never changed.",
     example="registry gallery kanji --import-file old.parquet --version glyphs/1",
     add_arguments=_add_arguments,

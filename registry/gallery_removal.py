@@ -1,0 +1,97 @@
+"""Removing rows of a gallery: a new generation without them, and without a trace.
+
+Segments are never changed. Those with rows to remove are written anew without them, the
+manifest names the new ones, and then the old files go: what was removed cannot be read
+any more, by an earlier generation either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from registry.errors import NotFoundError, RegistryError
+from registry.gallery import Gallery
+from registry.gallery_manifest import locked
+from registry.gallery_rows import GalleryRows
+from registry.gallery_segment import Segment, write_segment
+
+
+def remove_rows(gallery: Gallery, ids: Sequence[str]) -> Gallery:
+    """Removes the rows with these ids.
+
+    Evidence that was measured on rows of the same versions is void from then on, and
+    indices hold the rows until they are built anew.
+
+    Args:
+        gallery: Any generation of the gallery.
+        ids: Names of rows.
+
+    Returns:
+        The new generation.
+
+    Raises:
+        NotFoundError: There is no row of one of them. Nothing was removed.
+        IntegrityError: Files of the gallery are not what was written.
+        RegistryError: The rest cannot be written. Nothing was removed.
+    """
+    wanted = pa.array(sorted(set(ids)), pa.string())
+    with locked(gallery.folder):
+        current = Gallery.open(gallery.folder)
+        current.check()
+        missing = set(wanted.to_pylist()) - current.ids_held(wanted)
+        if missing or not len(wanted):
+            raise NotFoundError(
+                f"`ids` should name rows of {gallery.folder}. Received "
+                + (
+                    f"{len(missing):,} that it does not have, such as "
+                    f"{sorted(missing)[:3]}. Nothing was removed."
+                    if missing
+                    else "none."
+                )
+            )
+        generation = current.generation + 1
+        kept: list[Segment] = []
+        try:
+            for segment in current.segments:
+                kept += _without(current, segment, wanted, generation, len(kept))
+            after = current.following(tuple(kept), oldest=generation)
+        except OSError as error:
+            current.remove_unnamed()
+            raise RegistryError(
+                f"{gallery.folder} could not be written without the rows: "
+                f"{error.strerror or error}. Nothing was removed."
+            ) from error
+        # Only now that nobody is told of them.
+        after.remove_unnamed()
+        return after
+
+
+def _without(
+    gallery: Gallery, segment: Segment, ids: pa.Array, generation: int, number: int
+) -> list[Segment]:
+    """The segment as it is, or what is left of it, by the version that made it."""
+    table = segment.map(gallery.folder)
+    stays = pc.invert(pc.is_in(table.column("id"), value_set=ids))
+    if pc.all(stays).as_py():
+        return [segment]
+    left = table.filter(stays)
+    parts: list[Segment] = []
+    for made_by in segment.fingerprints:
+        mine = left.filter(
+            pc.equal(left.column("fingerprint").cast(pa.string()), made_by)
+        )
+        if not len(mine):
+            continue
+        name = f"segment-{generation:06d}-{number + len(parts):04d}.arrow"
+        columns = {
+            column: mine.column(column).combine_chunks()
+            for column in ("id", "label", "camera")
+        }
+        vectors = GalleryRows(mine).embeddings
+        parts.append(
+            write_segment(gallery.folder / name, columns, vectors, made_by, generation)
+        )
+    return parts
