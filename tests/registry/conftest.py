@@ -232,6 +232,28 @@ def fill_gallery(registry):
 
 
 @pytest.fixture
+def served(three, fill_gallery, make_adapter):
+    """`production` serves glyphs/1 with its own rows; an adapter leads to glyphs/2."""
+    fill_gallery("kanji", "glyphs/1")
+    three.publish_index("kanji", "glyphs", "production")
+    three.add_adapter(make_adapter("ridge"))
+    return three
+
+
+@pytest.fixture
+def prove(served, make_evidence):
+    """Stores evidence of a version against another, through an adapter or directly."""
+
+    def prove(new, old, through=None, difference=0.05, **changes):
+        adapter = None if through is None else served.adapter(through).fingerprint
+        return served.add_evidence(
+            make_evidence(new, old, difference, adapter_fingerprint=adapter, **changes)
+        )
+
+    return prove
+
+
+@pytest.fixture
 def environment():
     """Environment of a process that runs this tree's code."""
     paths = [PYTHONPATH, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]

@@ -1,3 +1,8 @@
+import pytest
+
+from registry import UsageError
+
+
 class TestEdges:
     def test_are_written_only_when_the_gate_passes(self, three, make_evidence):
         three.add_evidence(make_evidence("glyphs/2", "glyphs/1", difference=-0.1))
@@ -12,3 +17,37 @@ class TestEdges:
         three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
         three.add_evidence(make_evidence("glyphs/2", "glyphs/1", difference=-0.1))
         assert three.edges() == []
+
+
+class TestEdgesThroughAnAdapter:
+    def test_name_the_adapter(self, served, prove):
+        evidence = prove("glyphs/2", "glyphs/1", "glyphs:1")
+        (edge,) = served.edges()
+        assert (edge.kind, edge.evidence_id) == ("through adapter", evidence.id)
+        assert edge.adapter_fingerprint == served.adapter("glyphs:1").fingerprint
+        assert served.evidence(evidence.id) == evidence
+
+    def test_are_one_for_each_way(self, served, prove, make_adapter):
+        served.add_adapter(make_adapter("other", seed=1))
+        for way in (None, "glyphs:1", "glyphs:2", "glyphs:1"):
+            prove("glyphs/2", "glyphs/1", way)
+        assert len(served.edges()) == 3
+        prove("glyphs/2", "glyphs/1", "glyphs:1", difference=-0.1)
+        left = {edge.adapter_fingerprint for edge in served.edges()}
+        assert left == {None, served.adapter("glyphs:2").fingerprint}
+
+    def test_are_not_written_when_the_gate_does_not_pass(self, served, prove):
+        prove("glyphs/2", "glyphs/1", "glyphs:1", difference=0.001)
+        assert served.edges() == []
+
+    def test_need_a_registered_adapter_of_that_old_version(
+        self, served, make_evidence, prove
+    ):
+        for old, adapter in [
+            ("glyphs/1", "f" * 64),
+            ("glyphs/3", served.adapter("glyphs:1").fingerprint),
+        ]:
+            evidence = make_evidence("glyphs/2", old, adapter_fingerprint=adapter)
+            with pytest.raises(UsageError, match="`adapter_fingerprint`"):
+                served.add_evidence(evidence)
+        assert served.edges() == []

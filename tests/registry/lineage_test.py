@@ -38,28 +38,3 @@ def test_a_chain_of_three_goes_deeper_each_time(registry, make_model):
         "└─ glyphs/2|",
     ]
     assert lines[2].startswith("   └─ glyphs/3")
-
-
-def test_an_edge_through_an_adapter_is_told_apart(registry, make_model, make_evidence):
-    from registry.schema import EdgeRow
-
-    for name in "ab":
-        registry.register("glyphs", make_model(name))
-    evidence = registry.add_evidence(
-        make_evidence("glyphs/2", "glyphs/1", difference=-0.7)
-    )
-    with registry.database.writing() as session:
-        session.add(
-            EdgeRow(
-                new_fingerprint=evidence.new_fingerprint,
-                old_fingerprint=evidence.old_fingerprint,
-                kind="through adapter",
-                adapter_fingerprint="c" * 64,
-                distance="cosine",
-                first_components=64,
-                protocol_digest=evidence.protocol_digest,
-                evidence_id=evidence.id,
-            )
-        )
-    drawn = registry.lineage("glyphs").render()
-    assert "✓ through adapter edge to glyphs/1 (cccccccccccc)" in drawn

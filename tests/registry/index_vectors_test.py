@@ -1,0 +1,109 @@
+"""Rows that go through an adapter into an index."""
+
+import numpy as np
+import pytest
+
+from registry import NotFoundError, RegistryError, UsageError
+from registry.index_searcher import Searcher
+
+
+class TestIndex:
+    def test_holds_what_the_adapter_makes_of_the_rows(self, served):
+        from keras_bct.adapters import load_adapter
+
+        gallery = served.gallery("kanji")
+        index = served.build_index("kanji", through=["glyphs:1"])
+        with served.local_adapter(served.adapter("glyphs:1")) as folder:
+            mapped = load_adapter(folder).transform(gallery.read().embeddings)
+        searcher = Searcher(served.root.path("indices", "glyphs", str(index.number)))
+        for row, hits in enumerate(searcher.search(mapped, k=1)):
+            assert hits[0].id == f"row-{row}"
+            assert hits[0].score == pytest.approx(1, abs=1e-5)
+            assert hits[0].adapter == served.adapter("glyphs:1").fingerprint
+
+    def test_says_which_adapter_made_what_of_whose_rows(self, served):
+        index = served.build_index("kanji", through=["glyphs:1"])
+        old = served.version("glyphs/1").fingerprint
+        assert index.adapters == {old: served.adapter("glyphs:1").fingerprint}
+        assert index.fingerprints == {old: 20}
+        assert served.index(index.name) == index
+
+    def test_leaves_the_gallery_as_it_is(self, served):
+        before = served.gallery("kanji")
+        served.build_index("kanji", through=["glyphs:1"])
+        assert served.gallery("kanji") == before
+        assert not any(served.verify().values())
+
+    def test_is_the_same_in_blocks_of_any_size(self, served, fill_gallery, monkeypatch):
+        from registry import index_vectors
+        from registry.adapter_files import open_adapter
+
+        gallery = fill_gallery("kanji", "glyphs/2", rows=5, start=100)
+        gallery = fill_gallery("kanji", "glyphs/1", rows=9, start=200)
+        adapter = served.adapter("glyphs:1")
+        old = adapter.old_fingerprint
+        with served.local_adapter(adapter) as folder:
+            opened = open_adapter(folder, old)
+        through = {
+            old: index_vectors.Transform("glyphs:1", adapter.fingerprint, opened)
+        }
+        expected = np.concatenate(
+            [
+                opened.transform(gallery.read(old).embeddings[:20]),
+                gallery.read(adapter.new_fingerprint).embeddings,
+                opened.transform(gallery.read(old).embeddings[20:]),
+            ]
+        )[:, :40]
+        for rows in (1, 7, 1000):
+            monkeypatch.setattr(index_vectors, "_BLOCK", rows)
+            told = []
+            made = index_vectors.index_vectors(
+                gallery.read(), 40, "l2", through, told.append
+            )
+            np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-5)
+            assert sum(told) == 34 * 64 * 4
+            assert max(told) <= rows * 64 * 4
+
+    def test_takes_one_adapter_for_the_rows_of_a_version(self, served, make_adapter):
+        served.add_adapter(make_adapter("other", seed=1))
+        with pytest.raises(UsageError, match="Received: glyphs:2 and glyphs:1"):
+            served.build_index("kanji", through=["glyphs:1", "glyphs:2"])
+
+    def test_takes_no_adapter_of_rows_that_are_not_there(self, served, make_adapter):
+        served.add_adapter(make_adapter("from 2 to 3", "glyphs/3", "glyphs/2"))
+        with pytest.raises(UsageError, match="glyphs/2, of which the gallery kanji"):
+            served.build_index("kanji", through=["glyphs:2"])
+
+    def test_takes_no_adapter_from_new_to_old(self, served, make_adapter):
+        served.add_adapter(make_adapter("back", backward=True))
+        with pytest.raises(UsageError, match=r"old to new.*new-to-old"):
+            served.build_index("kanji", through=["glyphs:2"])
+
+    def test_takes_no_adapter_that_is_not_there(self, served):
+        with pytest.raises(NotFoundError, match="glyphs:5"):
+            served.build_index("kanji", through=["glyphs:5"])
+
+    def test_does_not_compare_rows_of_different_sizes_unasked(
+        self, served, make_model, make_adapter, fill_gallery
+    ):
+        served.register("glyphs", make_model("narrow", size=16))
+        served.add_adapter(make_adapter("narrowing", "glyphs/4"))
+        fill_gallery("kanji", "glyphs/2", start=100)
+        with pytest.raises(UsageError, match=r"first_components.*16 and 64"):
+            served.build_index("kanji", through=["glyphs:2"])
+        index = served.build_index("kanji", through=["glyphs:2"], first_components=16)
+        assert (index.first_components, index.rows) == (16, 40)
+
+    def test_that_maps_to_nothing_finite_is_not_published(self, served):
+        from registry import index_vectors
+
+        class Broken:
+            def transform(self, rows, *, fingerprint):
+                return np.full_like(rows, np.nan)
+
+        old = served.version("glyphs/1").fingerprint
+        through = {old: index_vectors.Transform("glyphs:1", "f" * 64, Broken())}
+        with pytest.raises(RegistryError, match=r"glyphs:1 maps .* NaN or infinity"):
+            index_vectors.index_vectors(
+                served.gallery("kanji").read(), 64, "cosine", through
+            )
