@@ -23,7 +23,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Said by each Google client library at every start on Python 3.10, ten times over.
 export PYTHONWARNINGS ?= ignore::FutureWarning:google.api_core._python_version_support
 
-.PHONY: help environment demo test lint format bazel lock clean
+.PHONY: help environment demo test lint format reference bazel lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -50,6 +50,9 @@ lint: environment ## Check style, types and the direction of imports.
 format: environment ## Rewrite the code in the house's style.
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
+
+reference: environment ## Write docs/reference from the docstrings.
+	$(PYTHON) setup/reference.py
 
 bazel: environment ## Build every Bazel target and run the light tests.
 	@command -v bazel >/dev/null || { echo "No bazel on PATH. Expected Debian's: \

@@ -1,0 +1,118 @@
+"""The pages of the reference say what the docstrings say."""
+
+import ast
+
+import reference
+
+import keras_bct.backfill
+
+DOCSTRING = """\
+Give one thing.
+
+More about it, and a | table.
+
+Args:
+    size: How large it is,
+        in pixels.
+    **kwargs: The rest.
+
+Returns:
+    `(n,)` float32.
+
+Raises:
+    ValueError: It is too large.
+
+Example:
+    First this.
+
+    >>> give(1)
+    2
+
+    Then that.
+
+References:
+    A paper, 2020."""
+
+PAGE = """\
+Give one thing.
+
+More about it, and a | table.
+
+**Args**
+
+- `size`: How large it is,
+  in pixels.
+- `**kwargs`: The rest.
+
+**Returns**
+
+`(n,)` float32.
+
+**Raises**
+
+- `ValueError`: It is too large.
+
+**Example**
+
+First this.
+
+```python
+>>> give(1)
+2
+```
+
+Then that.
+
+**References**
+
+A paper, 2020."""
+
+
+def signature(source):
+    return reference._signature(ast.parse(source).body[0])
+
+
+def test_a_docstring_becomes_markdown():
+    assert reference.render(DOCSTRING) == PAGE
+
+
+def test_a_signature_is_that_of_the_source():
+    function = "def give(a: int, b=2, *rest: str, c: float = 1.0, **more) -> str: ..."
+    assert signature(function) == function.removesuffix(": ...")
+    assert signature("def give(a, *, b): ...") == "def give(a, *, b)"
+
+
+def test_a_class_shows_its_constructor_or_its_fields_or_its_base():
+    constructor = "class A(B):\n def __init__(self, size: int, *, seed=None): ..."
+    assert signature(constructor) == "class A(size: int, *, seed=None)"
+    fields = "@dataclasses.dataclass(frozen=True)\nclass A:\n size: int\n seed: int = 0"
+    assert signature(fields) == "class A(size: int, seed: int = 0)"
+    assert signature("class A(B, C): ...") == "class A(B, C)"
+
+
+def test_a_long_signature_has_a_line_for_each_argument():
+    names = [f"argument_number_{n}" for n in range(6)]
+    shown = signature(f"def give({', '.join(names)}): ...")
+    assert shown.splitlines() == ["def give(", *(f"    {n}," for n in names), ")"]
+
+
+def test_every_public_name_of_a_room_has_its_place():
+    page = reference.written()["keras_bct.backfill.md"]
+    for name in keras_bct.backfill.__all__:
+        assert f"\n## {name}\n" in page
+        assert f"| [`{name}`](#{name.lower()}) | " in page
+
+
+def test_names_imported_on_first_use_are_found_too():
+    page = reference.written()["keras_bct.data.md"]
+    assert "\n## training_dataset\n" in page
+    assert "old_class_names: Sequence[str] | Mapping" in page
+    # A module among the public names is shown with its functions.
+    assert "\n### glyphs.load\n" in page
+
+
+def test_the_committed_pages_are_up_to_date():
+    written = reference.written()
+    committed = {p.name: p.read_text("utf-8") for p in reference.PAGES.glob("*.md")}
+    stale = {n for n in {*written, *committed} if written.get(n) != committed.get(n)}
+    assert stale == set(), "make reference"
