@@ -22,14 +22,22 @@ def steps(manual):
             yield command, printed
 
 
+@pytest.fixture
+def exports(toy_model, toy_adapter, toy_protocol, pictures, tmp_path):
+    """The folder that the walks begin in."""
+    for name in ("old", "independent", "new", "turned"):
+        shutil.copytree(toy_model(name), tmp_path / "exports" / name)
+    shutil.copytree(toy_adapter("ridge", pictures(3)), tmp_path / "exports" / "ridge")
+    (tmp_path / "forget.txt").write_text("".join(f"{n}\n" for n in pictures(2).ids[:2]))
+    (tmp_path / "query.png").write_bytes(pictures(1).images[4])
+    return tmp_path
+
+
 @pytest.mark.parametrize("manual", ["README.md", "docs/registry.md"])
 def test_the_commands_print_what_the_manual_says(
-    manual, toy_model, toy_protocol, pictures, tmp_path, monkeypatch, capsys
+    manual, exports, tmp_path, monkeypatch, capsys
 ):
-    for name in ("old", "independent", "new"):
-        shutil.copytree(toy_model(name), tmp_path / "exports" / name)
-    (tmp_path / "query.png").write_bytes(pictures(1).images[4])
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(exports)
     monkeypatch.setenv("REGISTRY_ROOT", str(tmp_path / "root"))
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
