@@ -21,6 +21,7 @@ class Size:
     Attributes:
         old_width: Channels of the old network's first convolution.
         old_steps: Batches of an old version.
+        middle_width: Channels of the first convolution of the chain's second version.
         new_width: Channels of the new network's first convolution.
         new_steps: Batches of a new version.
         deep_width: Channels of the deeper network's first convolution.
@@ -28,6 +29,7 @@ class Size:
 
     old_width: int = 12
     old_steps: int = 1200
+    middle_width: int = 16
     new_width: int = 20
     new_steps: int = 1500
     deep_width: int = 16
@@ -76,12 +78,24 @@ class Catalogue:
         return self._small("independent", name, "train-old", 2, loss=loss)
 
     def second(self) -> Training:
-        """The second version of the chain, trained to follow `first`."""
-        return self._small("beta", "second", "train-old", 2, self.first())
+        """The second version of the chain, wider than `first` and trained to follow it.
+
+        By beta-sys: beta alone, or the width of `first`, did not hold on the validation
+        characters.
+        """
+        return self._small(
+            "beta-sys",
+            "second",
+            "train-old",
+            2,
+            self.first(),
+            width=self.size.middle_width,
+            steps=self.size.new_steps,
+        )
 
     def third(self) -> Training:
-        """The third version of the chain, which never saw `first`."""
-        return self._large("beta", "third", self.second())
+        """The third version of the chain, by beta-sys; it never saw `first`."""
+        return self._large("beta-sys", "third", self.second())
 
     def paragon(self) -> Training:
         """The new version without any compatibility term."""
