@@ -374,7 +374,7 @@ def _retrieval_curves(
     execution: Execution,
 ) -> dict[str, Floats]:
     """For each metric (groups + 1, points): the groups, and last all queries."""
-    from keras_bct.evaluation import curve_kernels
+    from keras_bct.evaluation import kernels
 
     relevance, tiles = sides.relevance, _Tiles(sides, execution)
     places = np.array(
@@ -412,12 +412,12 @@ def _retrieval_curves(
         moves.count[:] = 0
         base, scale = np.zeros((2, count), np.float32)
         place_of = local.places[:count]
-        curve_kernels.open_places(
+        kernels.open_moves(
             relevant.offsets, thresholds, tolerance, base, scale, place_of
         )
         for columns, old, new in tiles.of(rows, members, stop):
             moves.make_room(columns.stop - columns.start)
-            doubtful = curve_kernels.scan_moves(
+            doubtful = kernels.scan_moves(
                 old,
                 new,
                 relevant.offsets,
@@ -439,7 +439,7 @@ def _retrieval_curves(
                 which = local.doubtful[:doubtful]
                 row = which[:, 0].astype(np.int64)
                 column = moves.columns[which[:, 0], which[:, 1]].astype(np.int64)
-                curve_kernels.settle_moves(
+                kernels.settle_moves(
                     which,
                     sides.old.exact(row + rows.start, column),
                     sides.new.exact(row + rows.start, column),
@@ -451,7 +451,7 @@ def _retrieval_curves(
                 )
         if stop.is_set():
             return
-        arguments = (
+        kernels.follow_moves(
             relevant.offsets,
             counts,
             moves.count,
@@ -465,11 +465,10 @@ def _retrieval_curves(
             places,
             group[rows],
             weights,
+            cutoffs,
+            not few,
+            *local.sums,
         )
-        if few:
-            curve_kernels.visit(*arguments, cutoffs, *local.sums)
-        else:
-            curve_kernels.sweep(*arguments, *local.sums)
 
     run_blocks(
         len(sides.old.left), tiles.block_rows, work, execution, "backfilling curve"
@@ -553,7 +552,7 @@ class _AcceptanceCurve:
         kept: tuple[Floats, Integers, npt.NDArray[np.bool_]],
     ) -> list[Floats] | None:
         """For each rate (points,) thresholds; None where too few scores were kept."""
-        from keras_bct.evaluation import curve_kernels
+        from keras_bct.evaluation import kernels
 
         order = np.argsort(-kept[0], kind="stable")
         scores, column, is_new = (values[order] for values in kept)
@@ -565,7 +564,7 @@ class _AcceptanceCurve:
         for rate in rates:
             thresholds = np.full(len(self._cutoffs), -np.inf)
             allowed = allowed_above(rate, self._total)
-            if not curve_kernels.thresholds_along(
+            if not kernels.thresholds_along(
                 scores,
                 start,
                 stop,
@@ -581,7 +580,7 @@ class _AcceptanceCurve:
 
     def _share(self, thresholds: Floats) -> Floats:
         """(points,) the share of genuine pairs above each cut-off's threshold."""
-        from keras_bct.evaluation import curve_kernels
+        from keras_bct.evaluation import kernels
 
         accepted = np.zeros(len(thresholds), np.int64)
         pairs = 0
@@ -590,7 +589,7 @@ class _AcceptanceCurve:
             members = relevance.members(rows)
             row = members.rows[members.kept] + rows.start
             column = members.columns[members.kept]
-            curve_kernels.count_along(
+            kernels.count_along(
                 self._sides.old.exact(row, column),
                 self._sides.new.exact(row, column),
                 column,
@@ -622,7 +621,7 @@ class _AcceptanceCurve:
 
     def _keep(self, floor: float) -> tuple[Floats, Integers, npt.NDArray[np.bool_]]:
         """The impostor scores, old and new, that reach a floor, and their items."""
-        from keras_bct.evaluation import curve_kernels
+        from keras_bct.evaluation import kernels
 
         sides, tiles = self._sides, _Tiles(self._sides, self._execution)
         local = threading.local()
@@ -631,20 +630,18 @@ class _AcceptanceCurve:
         def work(rows: slice, stop: threading.Event) -> None:
             if not hasattr(local, "space"):
                 size = tiles.block_rows * tiles.width
-                local.space = (
-                    np.empty(tiles.width + 1, np.int32),
-                    *np.empty((2, size), np.int64),
-                )
+                local.space = np.empty((2, size), np.int64)
             members = sides.relevance.members(rows)
-            lowest = np.full(rows.stop - rows.start, max(floor, -1e30))
+            every_row = np.arange(rows.stop - rows.start)
+            lowest = np.full(len(every_row), max(floor, -1e30))
             lowest = sides.old.to_product(lowest, rows) - sides.tolerance[rows]
             for columns, *versions in tiles.of(rows, members, stop):
                 for is_new, scores in enumerate(versions):
-                    count = curve_kernels.keep_above(
-                        scores, lowest.astype(np.float32), *local.space
+                    count = kernels.pairs_above(
+                        scores, every_row, lowest.astype(np.float32), *local.space
                     )
-                    row = local.space[1][:count] + rows.start
-                    column = local.space[2][:count] + columns.start
+                    row = local.space[0][:count] + rows.start
+                    column = local.space[1][:count] + columns.start
                     side = sides.new if is_new else sides.old
                     exact = side.exact(row, column)
                     reached = exact >= floor

@@ -209,7 +209,7 @@ class RankingPass:
         # Within two tolerances of the highest product, the exact order may differ.
         floor = np.maximum(maxima, so_far) - 2 * state.tolerance[rows]
         _, which, places = self._working_space(scores.shape)
-        count = kernels.near_maxima(
+        count = kernels.pairs_above(
             scores, rows, floor.astype(np.float32), which, places
         )
         exact = self._scoring.exact(
