@@ -152,7 +152,7 @@ def share_replicates(
     Returns:
         Shares and thresholds, both (replicates, rates) float64.
     """
-    from keras_bct.evaluation import kernels
+    from keras_bct.evaluation.kernels.replicates import accepted_share
 
     order = np.argsort(-genuine.scores, kind="stable")
     scores, identity = genuine.scores[order], genuine.identity[order]
@@ -170,7 +170,7 @@ def share_replicates(
         held = weights[:, : by_block.shape[1]]
         before = np.zeros((len(weights), len(by_block) + 1))
         np.cumsum(held @ by_block.T, axis=1, out=before[:, 1:])
-        kernels.accepted_share(
+        accepted_share(
             weights,
             tail.first,
             tail.second,
@@ -215,7 +215,7 @@ def equal_error_replicates(
     Returns:
         (replicates,) float64, NaN where the tail ends before the rates meet.
     """
-    from keras_bct.evaluation import kernels
+    from keras_bct.evaluation.kernels.replicates import equal_error
 
     order = np.argsort(-genuine.scores, kind="stable")
     scores, identity = genuine.scores[order], genuine.identity[order]
@@ -224,7 +224,7 @@ def equal_error_replicates(
     def estimate(block: tuple[int, Floats]) -> None:
         start, weights = block
         counts = np.bincount(identity, minlength=weights.shape[1])
-        kernels.equal_error(
+        equal_error(
             weights,
             tail.first,
             tail.second,

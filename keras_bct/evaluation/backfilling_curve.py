@@ -277,7 +277,7 @@ class _Tiles:
 
     def of(self, rows: slice, members: Members, stop: threading.Event) -> Any:
         """Yields the columns, and the old and the new scores."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.tile import mask
 
         if not hasattr(self._local, "buffers"):
             self._local.buffers = np.empty(
@@ -294,7 +294,7 @@ class _Tiles:
             ):
                 scores = buffer[: shape[0] * shape[1]].reshape(shape)
                 multiply(left, columns, scores)
-                kernels.mask(scores, members.offsets, members.columns, columns.start)
+                mask(scores, members.offsets, members.columns, columns.start)
                 pair.append(scores)
             yield columns, *pair
 
@@ -374,7 +374,8 @@ def _retrieval_curves(
     execution: Execution,
 ) -> dict[str, Floats]:
     """For each metric (groups + 1, points): the groups, and last all queries."""
-    from keras_bct.evaluation import kernels
+    from keras_bct.evaluation.kernels.moves import open_moves, scan_moves, settle_moves
+    from keras_bct.evaluation.kernels.retrieval_along import follow_moves
 
     relevance, tiles = sides.relevance, _Tiles(sides, execution)
     places = np.array(
@@ -412,12 +413,10 @@ def _retrieval_curves(
         moves.count[:] = 0
         base, scale = np.zeros((2, count), np.float32)
         place_of = local.places[:count]
-        kernels.open_moves(
-            relevant.offsets, thresholds, tolerance, base, scale, place_of
-        )
+        open_moves(relevant.offsets, thresholds, tolerance, base, scale, place_of)
         for columns, old, new in tiles.of(rows, members, stop):
             moves.make_room(columns.stop - columns.start)
-            doubtful = kernels.scan_moves(
+            doubtful = scan_moves(
                 old,
                 new,
                 relevant.offsets,
@@ -439,7 +438,7 @@ def _retrieval_curves(
                 which = local.doubtful[:doubtful]
                 row = which[:, 0].astype(np.int64)
                 column = moves.columns[which[:, 0], which[:, 1]].astype(np.int64)
-                kernels.settle_moves(
+                settle_moves(
                     which,
                     sides.old.exact(row + rows.start, column),
                     sides.new.exact(row + rows.start, column),
@@ -451,7 +450,7 @@ def _retrieval_curves(
                 )
         if stop.is_set():
             return
-        kernels.follow_moves(
+        follow_moves(
             relevant.offsets,
             counts,
             moves.count,
@@ -552,7 +551,7 @@ class _AcceptanceCurve:
         kept: tuple[Floats, Integers, npt.NDArray[np.bool_]],
     ) -> list[Floats] | None:
         """For each rate (points,) thresholds; None where too few scores were kept."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.acceptance_along import thresholds_along
 
         order = np.argsort(-kept[0], kind="stable")
         scores, column, is_new = (values[order] for values in kept)
@@ -564,7 +563,7 @@ class _AcceptanceCurve:
         for rate in rates:
             thresholds = np.full(len(self._cutoffs), -np.inf)
             allowed = allowed_above(rate, self._total)
-            if not kernels.thresholds_along(
+            if not thresholds_along(
                 scores,
                 start,
                 stop,
@@ -580,7 +579,7 @@ class _AcceptanceCurve:
 
     def _share(self, thresholds: Floats) -> Floats:
         """(points,) the share of genuine pairs above each cut-off's threshold."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.acceptance_along import count_along
 
         accepted = np.zeros(len(thresholds), np.int64)
         pairs = 0
@@ -589,7 +588,7 @@ class _AcceptanceCurve:
             members = relevance.members(rows)
             row = members.rows[members.kept] + rows.start
             column = members.columns[members.kept]
-            kernels.count_along(
+            count_along(
                 self._sides.old.exact(row, column),
                 self._sides.new.exact(row, column),
                 column,
@@ -621,7 +620,7 @@ class _AcceptanceCurve:
 
     def _keep(self, floor: float) -> tuple[Floats, Integers, npt.NDArray[np.bool_]]:
         """The impostor scores, old and new, that reach a floor, and their items."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.tile import pairs_above
 
         sides, tiles = self._sides, _Tiles(self._sides, self._execution)
         local = threading.local()
@@ -637,7 +636,7 @@ class _AcceptanceCurve:
             lowest = sides.old.to_product(lowest, rows) - sides.tolerance[rows]
             for columns, *versions in tiles.of(rows, members, stop):
                 for is_new, scores in enumerate(versions):
-                    count = kernels.pairs_above(
+                    count = pairs_above(
                         scores, every_row, lowest.astype(np.float32), *local.space
                     )
                     row = local.space[0][:count] + rows.start

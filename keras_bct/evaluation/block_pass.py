@@ -114,7 +114,7 @@ def run_pass(
         execution: How the work is done.
         description: For the progress bar.
     """
-    from keras_bct.evaluation import kernels
+    from keras_bct.evaluation.kernels.tile import mask
     from keras_bct.evaluation.product import product_on
 
     block_rows = min(execution.block_rows or BLOCK_ROWS, len(scoring.left))
@@ -136,7 +136,7 @@ def run_pass(
             shape = (len(left), columns.stop - columns.start)
             scores = local.buffer[: shape[0] * shape[1]].reshape(shape)
             multiply(left, columns, scores)
-            kernels.mask(scores, members.offsets, members.columns, columns.start)
+            mask(scores, members.offsets, members.columns, columns.start)
             for consumer, state in zip(consumers, states, strict=True):
                 consumer.take(state, scores, columns)
         for consumer, state in zip(consumers, states, strict=True):

@@ -97,11 +97,11 @@ class ImpostorPass:
 
     def take(self, state: Block, scores: Singles, columns: slice) -> None:
         """Counts a tile."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.impostors import scan_impostors
 
         histogram, found, outputs = self._working_space(scores.shape)
         rows = state.rows
-        count = kernels.scan_impostors(
+        count = scan_impostors(
             scores,
             self._base[rows],
             self._scale[rows],
@@ -239,11 +239,11 @@ class GenuinePass:
 
     def open(self, block: Block) -> None:
         """Keeps the block's genuine pairs, which were scored before any product."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.impostors import sample_pairs
 
         members, kept = block.members, block.members.kept
         if self._share < 2**32:
-            kept = kept & kernels.sample_pairs(
+            kept = kept & sample_pairs(
                 self._keys[0][block.rows],
                 self._keys[1],
                 members.rows,

@@ -86,7 +86,7 @@ def verify_pairs(
         ValueError: An id that a side lacks, a row out of range, or no genuine or no
             impostor pair.
     """
-    from keras_bct.evaluation import kernels
+    from keras_bct.evaluation.kernels.impostors import scan_pairs
 
     rows, columns = _rows_of(queries.ids, gallery.ids, pairs)
     identities, identity = np.unique(
@@ -114,7 +114,7 @@ def verify_pairs(
         histogram = np.zeros(grid.buckets, np.int64)
         genuine = np.empty(len(scores), np.int64)
         kept = np.empty(len(scores), np.int64)
-        found, held = kernels.scan_pairs(
+        found, held = scan_pairs(
             scores,
             first[block],
             second[block],

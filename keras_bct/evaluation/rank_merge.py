@@ -240,7 +240,7 @@ def _rank(
     execution: Execution,
 ) -> None:
     """Gives the better product of every pair to the ranking, a tile at a time."""
-    from keras_bct.evaluation import kernels
+    from keras_bct.evaluation.kernels.tile import mask
     from keras_bct.evaluation.product import product_on
 
     sides = (scoring.old, scoring.new)
@@ -269,7 +269,7 @@ def _rank(
             new += shift
             new[:, scoring.absent[columns]] = -np.inf
             np.maximum(scores, new, out=scores)
-            kernels.mask(scores, members.offsets, members.columns, columns.start)
+            mask(scores, members.offsets, members.columns, columns.start)
             ranking.take(state, scores, columns)
         ranking.close(state)
 

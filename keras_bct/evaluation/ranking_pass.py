@@ -89,7 +89,7 @@ class RankingPass:
 
     def open(self, block: Block) -> _State:
         """Finds the distinct scores of each query's relevant items."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.ranking import distinct_scores, open_ranking
 
         members = block.members
         rows = len(members.offsets) - 1
@@ -97,9 +97,7 @@ class RankingPass:
         offsets = np.empty(rows + 1, np.int64)
         exact = np.empty(len(score))
         relevant = np.empty(len(score), np.int64)
-        kernels.distinct_scores(
-            members.rows[members.kept], score, offsets, exact, relevant
-        )
+        distinct_scores(members.rows[members.kept], score, offsets, exact, relevant)
         exact, relevant = exact[: offsets[-1]], relevant[: offsets[-1]]
         row = np.repeat(np.arange(rows), np.diff(offsets))
         tolerance = self._scoring.tolerance[block.rows]
@@ -122,17 +120,15 @@ class RankingPass:
             np.full(rows, -np.inf),
         )
         state.histogram[:] = 0
-        kernels.open_ranking(
-            offsets, thresholds, tolerance, state.base, state.scale, state.hot
-        )
+        open_ranking(offsets, thresholds, tolerance, state.base, state.scale, state.hot)
         return state
 
     def take(self, state: _State, scores: Singles, columns: slice) -> None:
         """Counts a tile."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.ranking import scan_ranking, settle_ranking
 
         found, rows, places = self._working_space(scores.shape)
-        doubtful = kernels.scan_ranking(
+        doubtful = scan_ranking(
             scores,
             state.offsets,
             state.thresholds,
@@ -151,7 +147,7 @@ class RankingPass:
                 rows[:doubtful] + state.block.rows.start,
                 places[:doubtful] + columns.start,
             )
-            kernels.settle_ranking(
+            settle_ranking(
                 state.offsets,
                 state.exact,
                 rows[:doubtful],
@@ -164,10 +160,10 @@ class RankingPass:
 
     def close(self, state: _State) -> None:
         """Sums the counts and hands them on, best score first."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.ranking import close_ranking
 
         above = np.empty(len(state.exact), np.int64)
-        kernels.close_ranking(
+        close_ranking(
             state.offsets,
             state.thresholds,
             state.tolerance,
@@ -199,19 +195,17 @@ class RankingPass:
 
     def _take_top(self, state: _State, scores: Singles, columns: slice) -> None:
         """Keeps the exact highest score of queries without any relevant item."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.tile import pairs_above, row_maxima
 
         rows = state.lonely
         queries = rows + state.block.rows.start
         maxima = np.empty(len(rows), np.float32)
-        kernels.row_maxima(scores, rows, maxima)
+        row_maxima(scores, rows, maxima)
         so_far = self._scoring.to_product(state.top[rows], queries)
         # Within two tolerances of the highest product, the exact order may differ.
         floor = np.maximum(maxima, so_far) - 2 * state.tolerance[rows]
         _, which, places = self._working_space(scores.shape)
-        count = kernels.pairs_above(
-            scores, rows, floor.astype(np.float32), which, places
-        )
+        count = pairs_above(scores, rows, floor.astype(np.float32), which, places)
         exact = self._scoring.exact(
             queries[which[:count]], places[:count] + columns.start
         )

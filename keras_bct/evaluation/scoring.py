@@ -178,10 +178,10 @@ class Scoring:
 
     def exact(self, rows: Integers, columns: Integers) -> Floats:
         """(pairs,) float64: the exact scores of single pairs."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.pair_scores import exact_scores
 
         scores = np.empty(len(rows))
-        kernels.exact_scores(
+        exact_scores(
             self.left,
             self.right,
             self.left_scale,

@@ -91,10 +91,10 @@ class ListedPairCounts(PairCounts):
 
     def weigh(self, weights: Floats) -> Floats:
         """(block,) the weight of all impostor pairs for (block, identities) weights."""
-        from keras_bct.evaluation import kernels
+        from keras_bct.evaluation.kernels.replicates import weigh_pairs
 
         total = np.zeros(len(weights))
-        kernels.weigh_pairs(np.ascontiguousarray(weights.T), *self._joined, total)
+        weigh_pairs(np.ascontiguousarray(weights.T), *self._joined, total)
         return total
 
 
