@@ -23,9 +23,11 @@ class ClosedForm(Method):
     A method overrides `solve` and `fewest_pairs`.
 
     Attributes:
+        needs_source_scatter: Whether `solve` reads the source's scatter.
         sample_pairs: How many pairs `solve` needs to see as they are, at most.
     """
 
+    needs_source_scatter: ClassVar[bool] = True
     sample_pairs: ClassVar[int] = 0
 
     @abc.abstractmethod
@@ -43,9 +45,7 @@ class ClosedForm(Method):
         self, source: NDArray[Any], target: NDArray[Any], names: tuple[str, str]
     ) -> tuple[AffineMap, Settings]:
         """Gather the statistics of all pairs and solve."""
-        return self.solve(
-            gather([(source, target)], names=names, sample_pairs=self.sample_pairs)
-        )
+        return self.solve(self._gather([(source, target)], names))
 
     def fit_blocks(
         self,
@@ -86,11 +86,7 @@ class ClosedForm(Method):
         new_fingerprint: str,
     ) -> A:
         check_fingerprints(old_fingerprint, new_fingerprint)
-        statistics = gather(
-            blocks,
-            names=(direction.source, direction.target),
-            sample_pairs=self.sample_pairs,
-        )
+        statistics = self._gather(blocks, (direction.source, direction.target))
         self._check_pairs(statistics.pairs, *statistics.cross_scatter.shape)
         found, settings = self.solve(statistics)
         return direction(
@@ -100,4 +96,12 @@ class ClosedForm(Method):
             method=self.name,
             pairs=statistics.pairs,
             settings=settings,
+        )
+
+    def _gather(self, blocks: Iterable[Pair], names: tuple[str, str]) -> PairStatistics:
+        return gather(
+            blocks,
+            names=names,
+            source_scatter=self.needs_source_scatter,
+            sample_pairs=self.sample_pairs,
         )

@@ -63,7 +63,9 @@ class LowRank(ClosedForm):
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Find the least-squares map, then reduce its rank."""
         full = (
-            np.linalg.pinv(statistics.source_scatter, rcond=1e-12, hermitian=True)
+            np.linalg.pinv(
+                statistics.source_scatter, rcond=statistics.rounding, hermitian=True
+            )
             @ statistics.cross_scatter
         )
         fitted = full.T @ statistics.cross_scatter

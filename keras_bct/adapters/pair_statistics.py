@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keras_bct.adapters.embedding_rows import embedding_rows, refuse_not_finite
+from keras_bct.adapters.pair_sample import PairSample
 
 Floats = NDArray[np.float64]
 Pair = tuple[NDArray[Any], NDArray[Any]]
@@ -17,8 +18,15 @@ Pair = tuple[NDArray[Any], NDArray[Any]]
 SAMPLE_PAIRS = 4096
 """Pairs that are kept, drawn evenly, for what moments do not tell."""
 
-# 128 float64 components of so many rows are 1 MiB: they stay in the cache of a core.
+# 128 float32 components of so many pairs are 1 MiB: they stay in the cache of a core.
 _BLOCK_ROWS = 1024
+# So many pairs are multiplied in float64, the rest as they come. Where there are few,
+# every digit counts and costs nothing; where there are many, rounding is averaged out.
+_EXACT_PAIRS = 2**16
+# A mean that is so many times longer than the spread, squared, would cost the products
+# digits: rows are centred then, which takes a pass of its own.
+_FAR = 10.0
+_ROUNDING = {"exact": 1e-12, "averaged": 1e-6}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +40,11 @@ class PairStatistics:
         pairs: n, how many pairs were seen.
         source_mean: `(s,)`.
         target_mean: `(t,)`.
-        source_scatter: `(s, s)`.
+        source_scatter: `(s, s)`, or `(0, 0)` where it was not asked for.
         cross_scatter: `(s, t)`.
-        target_scatter: `(t,)`, its diagonal.
+        source_power: The trace of the source's scatter.
+        target_power: The trace of the target's.
+        rounding: What of a scatter's largest direction may be rounding.
         sample: `(m, s)` and `(m, t)`: all pairs where n is at most the number that
             was asked for, else as many, each pair equally likely.
     """
@@ -44,7 +54,9 @@ class PairStatistics:
     target_mean: Floats
     source_scatter: Floats
     cross_scatter: Floats
-    target_scatter: Floats
+    source_power: float
+    target_power: float
+    rounding: float
     sample: tuple[Floats, Floats]
 
 
@@ -52,18 +64,21 @@ def gather(
     blocks: Iterable[Pair],
     *,
     names: tuple[str, str] = ("source", "target"),
+    source_scatter: bool = True,
     sample_pairs: int = SAMPLE_PAIRS,
     seed: int = 0,
 ) -> PairStatistics:
     """See every pair once and keep its statistics, in bounded memory.
 
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
-    Memory is about `16 (s s + s t + (1024 + 2 sample_pairs) (s + t))` bytes, whatever
-    n is.
+    Sums over blocks are float64; a block's own products are, too, for the first 65,536
+    pairs and wherever rows are float64, else float32. Memory is about
+    `8 (s s + s t) + 16 (1024 + 2 sample_pairs) (s + t)` bytes, whatever n is.
 
     Args:
         blocks: Pairs of `(b, s)` and `(b, t)` rows of a floating type.
         names: What the caller calls both sides, for messages.
+        source_scatter: Whether the source's scatter is needed, a product of its own.
         sample_pairs: How many pairs to keep as a sample; 0: none.
         seed: Of the sample.
 
@@ -79,105 +94,166 @@ def gather(
         (4, [1.0])
         >>> statistics.cross_scatter.tolist()
         [[-4.0]]
-
-    References:
-        Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for
-        computing sample variances, 1979: the update of means and scatter.
     """
     generator = np.random.default_rng(seed)
-    chosen: _Sample | None = None
-    total: PairStatistics | None = None
-    seen = 0
+    chosen: PairSample | None = None
+    total: _Sums | None = None
     for source, target in _regrouped(blocks, names):
-        chosen = chosen or _Sample(sample_pairs, source.shape[1], target.shape[1])
-        chosen.offer(generator.random(len(source)), source, target)
-        part = _of_block(source, target, names, seen)
-        seen += part.pairs
-        total = part if total is None else _sum(total, part)
+        if total is None or chosen is None:
+            chosen = PairSample(sample_pairs, source.shape[1], target.shape[1])
+            total = _Sums(source, target, names, source_scatter)
+        if sample_pairs:
+            chosen.offer(generator.random(len(source)), source, target)
+        total.add(source, target)
     if total is None or chosen is None:
         raise ValueError("`blocks` should give at least one pair. Received none.")
-    for name, mean, scatter in (
-        (names[0], total.source_mean, np.diagonal(total.source_scatter)),
-        (names[1], total.target_mean, total.target_scatter),
-    ):
-        # What rounding leaves of rows that are all the same is far below this.
-        if scatter.sum() <= 1e-20 * total.pairs * (mean @ mean):
-            raise ValueError(
-                f"`{name}` should vary. Received: {total.pairs} rows that are all the "
-                "same; did the model collapse, or is one row repeated?"
-            )
-    return PairStatistics(**{**vars(total), "sample": chosen.sides()})
+    return total.statistics(chosen.sides())
 
 
-class _Sample:
-    """The pairs with the lowest of random keys: an even sample of a stream."""
+class _Sums:
+    """Sums over pairs, relative to a point near their mean."""
 
-    def __init__(self, size: int, source_size: int, target_size: int) -> None:
-        self._size = size
-        self._limit = np.inf if size else 0.0
-        # Room for as many again, so that only one block in many has to make room.
-        room = 2 * size + _BLOCK_ROWS if size else 0
-        self._keys = np.empty(room)
-        self._sides = (np.empty((room, source_size)), np.empty((room, target_size)))
-        self._filled = 0
+    def __init__(
+        self,
+        source: NDArray[Any],
+        target: NDArray[Any],
+        names: tuple[str, str],
+        source_scatter: bool,
+    ) -> None:
+        self._names = names
+        self._origins = tuple(
+            _origin(name, rows)
+            for name, rows in zip(names, (source, target), strict=True)
+        )
+        sizes = source.shape[1], target.shape[1]
+        self._sums = tuple(np.zeros(size) for size in sizes)
+        self._powers = [0.0, 0.0]
+        self._cross = np.zeros(sizes)
+        self._own = np.zeros((sizes[0],) * 2 if source_scatter else (0, 0))
+        self._pairs = 0
+        self._averaged = False
 
-    def offer(self, keys: Floats, source: Floats, target: Floats) -> None:
-        low = np.flatnonzero(keys < self._limit)
-        if not len(low):
-            return
-        if self._filled + len(low) > len(self._keys):
-            self._make_room()
-        place = slice(self._filled, self._filled + len(low))
-        self._keys[place] = keys[low]
-        self._sides[0][place] = source[low]
-        self._sides[1][place] = target[low]
-        self._filled = place.stop
+    def add(self, source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Add a block."""
+        double = np.float64 in (source.dtype, target.dtype)
+        exact = double or self._pairs < _EXACT_PAIRS
+        if not self._add(source, target, np.dtype(np.float64 if exact else np.float32)):
+            for name, rows in zip(self._names, (source, target), strict=True):
+                refuse_not_finite(name, rows, self._pairs)
+            # Finite, but too large to be squared in float32.
+            self._add(source, target, np.dtype(np.float64))
+        self._pairs += len(source)
+        self._averaged |= not exact
 
-    def sides(self) -> tuple[Floats, Floats]:
-        if self._filled > self._size:
-            self._make_room()
-        return self._sides[0][: self._filled], self._sides[1][: self._filled]
+    def _add(
+        self, source: NDArray[Any], target: NDArray[Any], dtype: np.dtype[Any]
+    ) -> bool:
+        """Add a block's products in this type, or nothing where they are not finite."""
+        sides = [
+            rows.astype(dtype, copy=False)
+            if origin is None
+            else np.subtract(rows, origin, dtype=np.float64).astype(dtype, copy=False)
+            for rows, origin in zip((source, target), self._origins, strict=True)
+        ]
+        ones = np.ones(len(source), dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = [ones @ rows for rows in sides]
+            powers = [float(np.vdot(rows, rows)) for rows in sides]
+        # A sum is not finite when a component is not, nor a square that is too large.
+        if not np.isfinite(powers).all() or not all(np.isfinite(s).all() for s in sums):
+            return False
+        self._cross += sides[0].T @ sides[1]
+        if self._own.size:
+            self._own += sides[0].T @ sides[0]
+        for i in (0, 1):
+            self._sums[i][:] += sums[i]
+            self._powers[i] += powers[i]
+        return True
 
-    def _make_room(self) -> None:
-        keys = self._keys[: self._filled]
-        kept = np.sort(np.argsort(keys, kind="stable")[: self._size])
-        for rows in (self._keys, *self._sides):
-            rows[: len(kept)] = rows[kept]
-        self._filled = len(kept)
-        self._limit = float(self._keys[: self._filled].max())
+    def statistics(self, sample: tuple[Floats, Floats]) -> PairStatistics:
+        """Centre the sums."""
+        n = self._pairs
+        shifts = [total / n for total in self._sums]
+        powers = [
+            max(power - n * float(shift @ shift), 0.0)
+            for power, shift in zip(self._powers, shifts, strict=True)
+        ]
+        means = [
+            shift if origin is None else shift + origin
+            for shift, origin in zip(shifts, self._origins, strict=True)
+        ]
+        for name, mean, power in zip(self._names, means, powers, strict=True):
+            # What rounding leaves of rows that are all the same is far below this.
+            if power <= 1e-20 * n * (mean @ mean):
+                raise ValueError(
+                    f"`{name}` should vary. Received: {n} rows that are all the same; "
+                    "did the model collapse, or is one row repeated?"
+                )
+        own = self._own
+        if own.size:
+            own = own - n * np.outer(shifts[0], shifts[0])
+        return PairStatistics(
+            pairs=n,
+            source_mean=means[0],
+            target_mean=means[1],
+            source_scatter=own,
+            cross_scatter=self._cross - n * np.outer(*shifts),
+            source_power=powers[0],
+            target_power=powers[1],
+            rounding=_ROUNDING["averaged" if self._averaged else "exact"],
+            sample=sample,
+        )
+
+
+def _origin(name: str, rows: NDArray[Any]) -> Floats | None:
+    """The mean of the first block where it is far off, else None for zero."""
+    refuse_not_finite(name, rows)
+    values = rows.astype(np.float64)
+    mean = values.mean(axis=0)
+    spread = ((values - mean) ** 2).sum() / len(values)
+    return np.asarray(mean) if mean @ mean > _FAR * spread else None
 
 
 def _regrouped(
     blocks: Iterable[Pair], names: tuple[str, str]
-) -> Iterator[tuple[Floats, Floats]]:
-    """Give pairs in float64 blocks of _BLOCK_ROWS, the last one shorter.
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Give pairs in blocks of _BLOCK_ROWS, the last one shorter.
 
-    A block is good until the next one is asked for, and may be written to.
+    A block is a part of the caller's arrays where it can be; it is good until the next
+    one is asked for.
     """
-    space: tuple[Floats, Floats] | None = None
+    space: list[NDArray[Any]] = []
     filled = 0
     for first, second in blocks:
-        sizes = (None, None) if space is None else [side.shape[1] for side in space]
+        sizes = [side.shape[1] for side in space] if space else (None, None)
         pair = [
             embedding_rows(name, rows, size)
             for name, rows, size in zip(names, (first, second), sizes, strict=True)
         ]
         check_lengths(names, pair[0], pair[1])
-        if space is None:
-            space = (
-                np.empty((_BLOCK_ROWS, pair[0].shape[1])),
-                np.empty((_BLOCK_ROWS, pair[1].shape[1])),
-            )
+        if not space:
+            space = [
+                np.empty((_BLOCK_ROWS, side.shape[1]), side.dtype) for side in pair
+            ]
+        for i, side in enumerate(pair):
+            # Rows that come in a wider type later on keep their digits.
+            wider = np.result_type(space[i], side)
+            space[i] = space[i].astype(wider, copy=False)
         start = 0
         while start < len(pair[0]):
             count = min(_BLOCK_ROWS - filled, len(pair[0]) - start)
+            part = slice(start, start + count)
+            start += count
+            if count == _BLOCK_ROWS:
+                yield pair[0][part], pair[1][part]
+                continue
             for side, rows in zip(space, pair, strict=True):
-                side[filled : filled + count] = rows[start : start + count]
-            start, filled = start + count, filled + count
+                side[filled : filled + count] = rows[part]
+            filled += count
             if filled == _BLOCK_ROWS:
-                yield space
+                yield space[0], space[1]
                 filled = 0
-    if space is not None and filled:
+    if filled:
         yield space[0][:filled], space[1][:filled]
 
 
@@ -199,50 +275,3 @@ def check_lengths(
             f"`{names[0]}` and `{names[1]}` should be pairs: row i of both shows item "
             f"i. Received: {len(source)} and {len(target)} rows."
         )
-
-
-def _of_block(
-    source: Floats, target: Floats, names: tuple[str, str], start: int
-) -> PairStatistics:
-    """The statistics of a block, which is centred in its place."""
-    source_mean, target_mean = source.mean(axis=0), target.mean(axis=0)
-    for name, rows, mean in zip(
-        names, (source, target), (source_mean, target_mean), strict=True
-    ):
-        # A mean is not finite when one of its rows is not; only then look closer.
-        if not np.isfinite(mean).all():
-            refuse_not_finite(name, rows, start)
-    source -= source_mean
-    target -= target_mean
-    return PairStatistics(
-        pairs=len(source),
-        source_mean=source_mean,
-        target_mean=target_mean,
-        source_scatter=source.T @ source,
-        cross_scatter=source.T @ target,
-        target_scatter=np.einsum("ij,ij->j", target, target),
-        sample=(source[:0], target[:0]),
-    )
-
-
-def _sum(one: PairStatistics, other: PairStatistics) -> PairStatistics:
-    pairs = one.pairs + other.pairs
-    source_step = other.source_mean - one.source_mean
-    target_step = other.target_mean - one.target_mean
-    weight = one.pairs * other.pairs / pairs
-    share = other.pairs / pairs
-    return PairStatistics(
-        pairs=pairs,
-        source_mean=one.source_mean + share * source_step,
-        target_mean=one.target_mean + share * target_step,
-        source_scatter=one.source_scatter
-        + other.source_scatter
-        + weight * np.outer(source_step, source_step),
-        cross_scatter=one.cross_scatter
-        + other.cross_scatter
-        + weight * np.outer(source_step, target_step),
-        target_scatter=one.target_scatter
-        + other.target_scatter
-        + weight * target_step**2,
-        sample=one.sample,
-    )

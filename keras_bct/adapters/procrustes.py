@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Procrustes(ClosedForm):
         Schönemann, A generalized solution of the orthogonal Procrustes problem,
         Psychometrika 1966.
     """
+
+    needs_source_scatter: ClassVar[bool] = False
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """One more than the smaller size; with fewer R is not unique."""

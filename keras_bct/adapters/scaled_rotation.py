@@ -40,7 +40,7 @@ class ScaledRotation(ClosedForm):
         along = np.einsum("ij,ij->j", turn, statistics.cross_scatter)
         power = np.einsum("ij,ij->j", turn, statistics.source_scatter @ turn)
         # What rounding leaves of a component without variance is no variance.
-        varies = power > 1e-12 * power.max()
+        varies = power > statistics.rounding * power.max()
         scale = np.divide(along, power, out=np.zeros_like(along), where=varies)
         return (
             AffineMap.through_means(

@@ -28,8 +28,8 @@ class ScaledSides:
     @classmethod
     def of(cls, statistics: PairStatistics) -> ScaledSides:
         """Take them from statistics."""
-        source = np.trace(statistics.source_scatter) / statistics.pairs
-        target = statistics.target_scatter.sum() / statistics.pairs
+        source = statistics.source_power / statistics.pairs
+        target = statistics.target_power / statistics.pairs
         return cls(
             statistics.source_mean,
             statistics.target_mean,
@@ -52,11 +52,11 @@ class ScaledSides:
         raw = matrix / self.ratio
         power = np.vdot(statistics.source_scatter @ raw, raw)
         along = np.vdot(statistics.cross_scatter, raw)
-        total = statistics.target_scatter.sum()
+        total = statistics.target_power
         return float((power - 2 * along + total) / total)
 
     def moments(self, statistics: PairStatistics) -> tuple[Floats, Floats]:
         """The covariance of the scaled source, and that of it with the target."""
-        total = statistics.target_scatter.sum()
-        power = statistics.source_scatter / np.trace(statistics.source_scatter)
+        total = statistics.target_power
+        power = statistics.source_scatter / statistics.source_power
         return power, statistics.cross_scatter / (total * self.ratio)

@@ -33,7 +33,65 @@ def test_is_numpys_covariance_times_the_pairs():
     np.testing.assert_allclose(statistics.target_mean, target.mean(axis=0))
     np.testing.assert_allclose(statistics.source_scatter, expected[:3, :3])
     np.testing.assert_allclose(statistics.cross_scatter, expected[:3, 3:])
-    np.testing.assert_allclose(statistics.target_scatter, np.diag(expected)[3:])
+    assert statistics.source_power == pytest.approx(np.trace(expected[:3, :3]))
+    assert statistics.target_power == pytest.approx(np.trace(expected[3:, 3:]))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1000.0])
+def test_many_float32_pairs_lose_no_digits_that_count(offset):
+    generator = np.random.default_rng(0)
+    source = (generator.normal(size=(150_000, 4)) + offset).astype(np.float32)
+    target = (generator.normal(size=(150_000, 3)) - offset).astype(np.float32)
+    target += source[:, :3]
+    expected = np.cov(source.astype(float).T, target.astype(float).T, bias=True)
+
+    found = gather([(source, target)], sample_pairs=0)
+
+    spread = 150_000 * 2.0
+    np.testing.assert_allclose(
+        found.source_scatter / spread, expected[:4, :4] / 2, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        found.cross_scatter / spread, expected[:4, 4:] / 2, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        found.source_mean, source.mean(axis=0, dtype=float), atol=1e-8
+    )
+    assert found.target_power / 150_000 == pytest.approx(
+        np.trace(expected[4:, 4:]), rel=1e-6
+    )
+
+
+def test_rows_too_large_to_be_squared_in_float32_are_squared_in_float64():
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(70_000, 2)).astype(np.float32)
+    plain, large = gather([(rows, rows)]), gather([(rows * 2.0**80, rows)])
+
+    np.testing.assert_allclose(
+        large.source_scatter / 2.0**160, plain.source_scatter, rtol=1e-6
+    )
+
+
+def test_a_bad_row_is_found_behind_the_pairs_that_are_multiplied_exactly():
+    rows = np.ones((70_000, 2), np.float32) * np.arange(70_000.0)[:, None] % 7
+    rows = rows.astype(np.float32)
+    bad = rows.copy()
+    bad[69_999, 1] = np.inf
+
+    with pytest.raises(ValueError, match=r"`target` .* infinity in row 69999"):
+        gather([(rows, bad)])
+
+
+def test_a_stream_may_change_its_precision():
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    halves = [(rows[:700].astype(np.float16),) * 2, (rows[700:],) * 2]
+
+    found = gather(halves)
+
+    joined = np.concatenate([halves[0][0].astype(float), rows[700:]])
+    np.testing.assert_allclose(
+        found.source_scatter, np.cov(joined.T, bias=True) * 3000, rtol=1e-10
+    )
 
 
 def test_a_mean_far_above_the_spread_costs_no_digits():
