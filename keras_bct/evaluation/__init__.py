@@ -4,11 +4,8 @@ Importing it imports neither TensorFlow nor Keras, and no compiler before a metr
 computed.
 """
 
-from keras_bct.evaluation.backfilling_curve import (
-    BackfillingCurve,
-    backfilling_curve,
-    paper_cutoffs,
-)
+from keras_bct.evaluation.backfill_cutoffs import paper_cutoffs
+from keras_bct.evaluation.backfilling_curve import BackfillingCurve, backfilling_curve
 from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.comparison import (
     Comparison,

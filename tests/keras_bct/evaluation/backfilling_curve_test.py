@@ -10,42 +10,10 @@ from keras_bct.evaluation import (
     measure,
 )
 from keras_bct.evaluation import backfilling_curve as function
-from keras_bct.evaluation.backfilling_curve import (
-    acceptance_cutoffs,
-    paper_cutoffs,
-)
 
 RETRIEVAL = ("retrieval/mAP", "retrieval/CMC@1", "retrieval/CMC@5")
 ACCEPTANCE = ("verification/TAR@FAR=0.01", "verification/TAR@FAR=0.2")
 DISTANCES = ("cosine", "l2", "inner_product")
-
-
-@pytest.fixture
-def make_backfill(make_set):
-    """Gives the old and new gallery, queries and an order."""
-
-    def make(rows="scattered", items=70, asked=40, classes=6, seed=0):
-        generator = np.random.default_rng(seed)
-        stored = generator.integers(0, classes, items)
-        wanted = generator.integers(0, classes + 1, asked)
-        centres = generator.normal(size=(classes + 1, 4))
-        sides = []
-        for who, noise in ((stored, 1.0), (stored, 0.5), (wanted, 0.5)):
-            rows_ = centres[who] + noise * generator.normal(size=(len(who), 4))
-            if rows == "tied":
-                rows_ = np.ceil(rows_) + 0.25
-            if rows == "equal":
-                rows_ = np.ones_like(rows_)
-            sides.append(rows_)
-        labels = stored.astype(str)
-        return {
-            "old": make_set("g", labels, sides[0]),
-            "new": make_set("g", labels, sides[1]),
-            "queries": make_set("q", wanted.astype(str), sides[2]),
-            "order": generator.permutation(items),
-        }
-
-    return make
 
 
 def mixed(backfill, cutoff):
@@ -78,21 +46,6 @@ def test_each_point_is_an_evaluation_of_its_own(
             assert curve.values[metric][cutoff] == pytest.approx(
                 whole.values[metric], abs=1e-9
             )
-
-
-@pytest.mark.parametrize("rows", ["scattered", "tied"])
-def test_few_cutoffs_are_points_of_the_whole_curve(make_backfill, rows, monkeypatch):
-    backfill = make_backfill(rows, items=200)
-    whole = backfilling_curve(**backfill, metrics=RETRIEVAL)
-    few = backfilling_curve(**backfill, metrics=RETRIEVAL, cutoffs=paper_cutoffs(200))
-
-    assert len(whole.values["retrieval/mAP"]) == 201
-    for metric in RETRIEVAL:
-        assert few.values[metric] == pytest.approx(
-            whole.values[metric][paper_cutoffs(200)], abs=1e-12
-        )
-        assert few.area(metric) == pytest.approx(few.values[metric].mean())
-        assert few.area(metric) == pytest.approx(whole.area(metric))
 
 
 def test_against_float64_and_scikit_learn(make_backfill, reference_scores):
@@ -146,17 +99,6 @@ def test_a_group_is_a_curve_over_its_queries(make_backfill, metric):
     )
 
 
-def test_a_floor_that_was_guessed_too_high_is_lowered(make_backfill, monkeypatch):
-    backfill = make_backfill()
-    expected = backfilling_curve(**backfill, metrics=ACCEPTANCE)
-    module = __import__("keras_bct.evaluation.backfilling_curve", fromlist=["_SLACK"])
-    monkeypatch.setattr(module, "_SLACK", 0.05)
-    again = backfilling_curve(**backfill, metrics=ACCEPTANCE)
-
-    for metric in ACCEPTANCE:
-        assert (again.values[metric] == expected.values[metric]).all()
-
-
 def test_areas(make_backfill):
     curve = backfilling_curve(**make_backfill(items=21), metrics=["retrieval/mAP"])
     values = curve.values["retrieval/mAP"]
@@ -169,14 +111,6 @@ def test_areas(make_backfill):
     )
     with pytest.raises(ValueError, match="`new_new`"):
         curve.normalised_area("retrieval/mAP", 0.9, 0.9)
-
-
-def test_the_papers_cutoffs_are_among_those_of_acceptance():
-    for items in (5, 22, 100, 101, 5000):
-        cutoffs = acceptance_cutoffs(items)
-        assert len(cutoffs) == min(items + 1, 101)
-        assert set(paper_cutoffs(items)) <= set(cutoffs)
-        assert (np.diff(cutoffs) > 0).all()
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,34 @@ def make_people(make_set):
 
 
 @pytest.fixture
+def make_backfill(make_set):
+    """Gives the old and new gallery, queries and an order."""
+
+    def make(rows="scattered", items=70, asked=40, classes=6, seed=0):
+        generator = np.random.default_rng(seed)
+        stored = generator.integers(0, classes, items)
+        wanted = generator.integers(0, classes + 1, asked)
+        centres = generator.normal(size=(classes + 1, 4))
+        sides = []
+        for who, noise in ((stored, 1.0), (stored, 0.5), (wanted, 0.5)):
+            rows_ = centres[who] + noise * generator.normal(size=(len(who), 4))
+            if rows == "tied":
+                rows_ = np.ceil(rows_) + 0.25
+            if rows == "equal":
+                rows_ = np.ones_like(rows_)
+            sides.append(rows_)
+        labels = stored.astype(str)
+        return {
+            "old": make_set("g", labels, sides[0]),
+            "new": make_set("g", labels, sides[1]),
+            "queries": make_set("q", wanted.astype(str), sides[2]),
+            "order": generator.permutation(items),
+        }
+
+    return make
+
+
+@pytest.fixture
 def reference_scores():
     """Gives every score in float64, by the formula of the distance."""
 
