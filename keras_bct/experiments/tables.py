@@ -247,8 +247,8 @@ TABLES = (
             "are compared with the old ones, in training and in testing. There is no "
             "gain: each architecture would need a paragon of its own. In the paper "
             "Softmax to CosFace and ReLU on the embedding fail, and a learned map of "
-            "sizes had no success. The last two rows are not in the paper and answer its "
-            "failures: the old classifier is replaced by the class means of the "
+            "sizes had no success. The last two rows are not in the paper and answer "
+            "its failures: the old classifier is replaced by the class means of the "
             "old embeddings, in CosFace's form; and a learned linear map takes the "
             "embedding, which ReLU leaves without negative components, to the old one."
         ),
