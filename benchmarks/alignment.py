@@ -1,0 +1,261 @@
+"""How fast maps between embedding spaces are, as ratios within one run.
+
+    python -m benchmarks.alignment [--json FILE] [--quick] [--only WORD] [--clock cpu]
+
+The bare side is the matrix products that a piece of work is made of and nothing else,
+in blocks, with NumPy's BLAS on all cores, in float32. Both sides take their turns and
+the best of each counts, so that a busy machine disturbs both alike. Embeddings have 128
+components on either side; the network is the paper's h with psi.
+
+`training` measures some steps and extrapolates to 80 epochs of 100,000 pairs, as it
+prints: a step costs the same from the first to the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.evaluation import Figure, Runner, peak_above
+from keras_bct import adapters
+
+Singles = NDArray[np.float32]
+
+COMPONENTS, HIDDEN = 128, 2048
+PAIRS, EPOCHS, BATCH = 100_000, 80, 1024
+SIDES = {"old_fingerprint": "old", "new_fingerprint": "new"}
+_BLOCK = 4096
+_FIT_BLOCK = 1024
+_STREAMED = 10_000_000
+_MIB = 2**20
+
+
+def rows(count: int, seed: int) -> Singles:
+    """Embeddings at random, with a mean."""
+    random = np.random.default_rng(seed)
+    return random.standard_normal((count, COMPONENTS), dtype=np.float32) + np.float32(1)
+
+
+def layer_sizes() -> list[tuple[int, int]]:
+    """The kernels of h, without side information, and of psi."""
+    d = COMPONENTS
+    branch = [(d, 2 * d), (2 * d, 2 * d)]
+    last = [(4 * d, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, d), (d, 1)]
+    return [*branch, *branch, *last]
+
+
+def kernels() -> list[Singles]:
+    """The kernels as arrays."""
+    random = np.random.default_rng(0)
+    return [random.standard_normal(size, dtype=np.float32) for size in layer_sizes()]
+
+
+def forward_products(count: int) -> Callable[[], None]:
+    """The products that map so many rows."""
+    weights = kernels()
+    taken = [np.ones((_BLOCK, len(kernel)), np.float32) for kernel in weights]
+    given = [np.empty((_BLOCK, kernel.shape[1]), np.float32) for kernel in weights]
+
+    def run() -> None:
+        for start in range(0, count, _BLOCK):
+            size = min(_BLOCK, count - start)
+            for left, kernel, out in zip(taken, weights, given, strict=True):
+                np.matmul(left[:size], kernel, out=out[:size])
+
+    return run
+
+
+def training_products(steps: int) -> Callable[[], None]:
+    """The products of so many steps: forward, and both gradients of each kernel."""
+    weights = kernels()
+    taken = [np.ones((BATCH, len(kernel)), np.float32) for kernel in weights]
+    given = [np.ones((BATCH, kernel.shape[1]), np.float32) for kernel in weights]
+
+    def run() -> None:
+        for _ in range(steps):
+            for left, kernel, out in zip(taken, weights, given, strict=True):
+                np.matmul(left, kernel)
+                np.matmul(left.T, out)
+                np.matmul(out, kernel.T)
+
+    return run
+
+
+def alignment_model() -> Any:
+    """The paper's network, untrained."""
+    from keras_bct import layers, models
+
+    model = models.AlignmentModel(
+        layers.AlignmentMap(COMPONENTS, hidden_size=HIDDEN, seed=0),
+        layers.UncertaintyHead(),
+    )
+    model({"old_embedding": rows(2, 0)})
+    return model
+
+
+def transform(run: Runner, size: int) -> list[Figure]:
+    """Mapping by the network, as a stored adapter does it."""
+    from keras_bct.alignment import export_alignment
+
+    old = rows(size, 1)
+    with tempfile.TemporaryDirectory() as directory:
+        adapter = export_alignment(directory, alignment_model(), pairs=0, **SIDES)
+        adapter.transform(old[: 2 * _BLOCK])
+        ours, bare = run.best(
+            lambda: adapter.transform_with_variance(old), forward_products(size)
+        )
+    name = f"{size:,} rows through h and psi / bare products"
+    return [Figure(name, ours / bare, 1.5)]
+
+
+def fits(run: Runner, size: int) -> list[Figure]:
+    """Procrustes and ridge beside the products that they are made of."""
+    old, new = rows(size, 1), rows(size, 2)
+    new += old
+
+    def products(*pairs: tuple[Singles, Singles]) -> Callable[[], None]:
+        def work() -> None:
+            for start in range(0, size, _FIT_BLOCK):
+                block = slice(start, start + _FIT_BLOCK)
+                for left, right in pairs:
+                    left[block].T @ right[block]
+
+        return work
+
+    procrustes, crossed, ridge, both = run.best(
+        lambda: adapters.Procrustes().fit(old, new, **SIDES),
+        products((old, new)),
+        lambda: adapters.Ridge().fit(old, new, **SIDES),
+        products((old, new), (old, old)),
+    )
+    return [
+        Figure(f"Procrustes, {size:,} pairs / X'Y", procrustes / crossed, 1.5),
+        Figure(f"Ridge, {size:,} pairs / X'Y and X'X", ridge / both, 1.5),
+    ]
+
+
+def training(run: Runner, steps: int) -> list[Figure]:
+    """Training of h on stored pairs beside the products of both directions."""
+    import tensorflow as tf
+
+    from keras_bct import losses
+
+    model = alignment_model()
+    loss = losses.FastFill(losses.Alignment(losses.FeatureAlignment("mean")))
+    model.compile("adam", loss=loss, jit_compile=False)
+    pairs = tf.data.Dataset.from_tensor_slices(
+        ({"old_embedding": rows(PAIRS, 1)}, {"embedding": rows(PAIRS, 2)})
+    )
+    batches = pairs.shuffle(PAIRS, seed=0).batch(BATCH, drop_remainder=True)
+    model.fit(batches.take(2), verbose=0)
+    iterator = iter(batches.repeat().prefetch(2))
+
+    def train() -> None:
+        for _ in range(steps):
+            logs = model.train_function(iterator)
+        # A step has ended when its loss can be read.
+        float(logs["loss"])
+
+    ours, bare = run.best(train, training_products(steps))
+    total = EPOCHS * (PAIRS // BATCH)
+    print(
+        f"{EPOCHS} epochs of {PAIRS:,} pairs are {total:,} steps: "
+        f"{total * ours / steps / 60:.0f} minutes, from {steps} steps"
+    )
+    return [Figure("a training step of h / bare products", ours / bare, 2.5)]
+
+
+def memory(run: Runner, size: int) -> list[Figure]:
+    """Peaks of a streamed fit, and of a mapped file above its result."""
+    found = {}
+    for name in ("fit", "map"):
+        script = (
+            f"from benchmarks.alignment import print_peak; print_peak({name!r}, {size})"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        )
+        found[name] = float(done.stdout) / _MIB
+    return [
+        Figure(f"peak of Ridge on {size:,} streamed pairs, MiB", found["fit"], 64),
+        Figure(f"peak of mapping {size // 10:,} rows of a file, MiB", found["map"], 64),
+    ]
+
+
+def print_peak(name: str, size: int) -> None:
+    """Prints the bytes that a piece of work takes above its result."""
+
+    def stream(count: int) -> Iterator[tuple[Singles, Singles]]:
+        block = rows(_BLOCK, 1)
+        for _ in range(0, count, _BLOCK):
+            yield block, block
+
+    adapter = adapters.Ridge().fit_blocks(stream(4 * _BLOCK), **SIDES)
+    if name == "fit":
+        print(peak_above(lambda: adapters.Ridge().fit_blocks(stream(size), **SIDES)))
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "rows.npy")
+        np.save(file, rows(size, 1))
+        # Pages of the file that the system may drop at any time are no peak.
+        stored = np.load(file, mmap_mode="r")
+        result = 4 * size * COMPONENTS
+        print(peak_above(lambda: adapter.transform(stored)) - result - stored.nbytes)
+
+
+PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
+    "transform": (transform, 1_000_000, 16_384),
+    "fits": (fits, 1_000_000, 200_000),
+    "training": (training, 20, 2),
+    "memory": (memory, _STREAMED, 200_000),
+}
+
+
+def main() -> int:
+    """Runs the benchmark; 1 where a figure does not keep its limit."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the figures")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, no limits")
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    clock = time.perf_counter if arguments.clock == "wall" else time.process_time
+    figures = []
+    for name in arguments.only or PARTS:
+        work, size, quick_size = PARTS[name]
+        repeats = 1 if name == "memory" else arguments.repeats
+        found = work(Runner(clock, repeats), quick_size if arguments.quick else size)
+        for figure in found:
+            mark = "holds" if figure.holds else "does not hold"
+            limit = f"at most {figure.limit:g}"
+            print(f"{figure.name:60} {figure.ratio:8.2f}  {limit}  {mark}", flush=True)
+        figures += found
+    if arguments.json:
+        values = [
+            {
+                "name": figure.name,
+                "ratio": figure.ratio,
+                "limit": figure.limit,
+                "holds": bool(figure.holds),
+            }
+            for figure in figures
+        ]
+        Path(arguments.json).write_text(json.dumps(values, indent=2) + "\n")
+    return int(not arguments.quick and not all(figure.holds for figure in figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
