@@ -34,14 +34,14 @@ def acceptance_curves(
     """Values TAR at each cut-off.
 
     Args:
-        versions: The queries against both versions of the gallery.
-        names: The metrics.
-        cutoffs: (points,) int64 ascending.
-        group: (m,) int64, the group of each query.
-        execution: How the work is done.
+        versions: As in `retrieval_curves`.
+        names: As in `retrieval_curves`.
+        cutoffs: As in `retrieval_curves`.
+        group: As in `retrieval_curves`.
+        execution: As in `retrieval_curves`.
 
     Returns:
-        For each metric (groups + 1, points) float64: the groups, and last all queries.
+        As in `retrieval_curves`.
 
     Raises:
         ValueError: A group without genuine or impostor pairs, or a FAR with too many.

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import roc_curve
 
 from keras_bct.evaluation import Execution, acceptance, all_pairs, measure
+from keras_bct.evaluation.scored_pairs import PairLimits
 
 RATES = [0.001, 0.01, 0.1, 0.3, 0.9]
 
@@ -12,9 +13,8 @@ RATES = [0.001, 0.01, 0.1, 0.3, 0.9]
 @pytest.fixture
 def little_memory(monkeypatch):
     """A tail of 200 pairs and a sample of one block, as if there were billions."""
-    monkeypatch.setattr(all_pairs, "MOST_PAIRS", 200)
-    monkeypatch.setattr(all_pairs, "_SAMPLE_PAIRS", 50)
-    monkeypatch.setattr(all_pairs, "_WINDOW_PAIRS", 100)
+    limits = PairLimits(tail=200, sample=50, window=100)
+    monkeypatch.setattr(all_pairs, "LIMITS", limits)
     monkeypatch.setattr(acceptance, "_SPARE_PAIRS", 20)
 
 
@@ -87,7 +87,7 @@ def test_of_too_many_genuine_pairs_a_sample_is_held(
     queries, gallery = make_people()
     metric = "verification/TAR@FAR=0.1"
     whole = measure(make_protocol(metric), queries, gallery)
-    monkeypatch.setattr(all_pairs, "MOST_GENUINE", 200)
+    monkeypatch.setattr(all_pairs, "LIMITS", PairLimits(genuine=200))
     sampled = measure(make_protocol(metric), queries, gallery)
 
     assert len(whole.verification.genuine.scores) == 360
