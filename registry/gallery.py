@@ -8,53 +8,32 @@ a file that nobody names.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from registry.errors import (
     IntegrityError,
     InvalidGalleryError,
-    NotFoundError,
     RegistryError,
     UsageError,
 )
+from registry.gallery_generation import Generation
 from registry.gallery_manifest import locked, read_manifest, write_manifest
-from registry.gallery_rows import Floats, GalleryRows, arrow_schema
+from registry.gallery_rows import Floats
 from registry.gallery_segment import MANIFEST, Segment, write_segment
 from registry.incoming_rows import check_rows
 
 
 @dataclass(frozen=True)
-class Gallery:
-    """One generation of a gallery; appending returns the next one.
-
-    Attributes:
-        folder: Where it lies.
-        embedding_size: Components of each embedding.
-        generation: Counted from 0, the empty one.
-        segments: Its files, in the order of their rows.
-        created: When this generation was committed.
-        oldest: The first generation that can still be read; rows of those before were
-            removed.
-    """
-
-    folder: Path
-    embedding_size: int
-    generation: int
-    segments: tuple[Segment, ...]
-    created: str
-    oldest: int = 0
+class Gallery(Generation):
+    """The current generation of a gallery; appending returns the next one."""
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], embedding_size: int) -> Gallery:
@@ -91,79 +70,6 @@ class Gallery:
             raise IntegrityError(f"Files of the gallery in {path} are damaged:", bad)
         return gallery
 
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return sum(segment.rows for segment in self.segments)
-
-    @property
-    def fingerprints(self) -> dict[str, int]:
-        """Number of rows by the fingerprint of the version that made them."""
-        total: Counter[str] = Counter()
-        for segment in self.segments:
-            total.update(segment.fingerprints)
-        return dict(total)
-
-    def at(self, generation: int) -> Gallery:
-        """The gallery as it was in an earlier generation.
-
-        Raises:
-            NotFoundError: It has not come to that generation, or rows of it were
-                removed.
-        """
-        if not self.oldest <= generation <= self.generation:
-            raise NotFoundError(
-                f"The gallery in {self.folder} is at generation {self.generation}, and "
-                f"the oldest with all its rows is {self.oldest}. "
-                f"Received: {generation}."
-            )
-        segments = tuple(s for s in self.segments if s.added <= generation)
-        return replace(self, generation=generation, segments=segments)
-
-    def read(self, fingerprint: str | None = None) -> GalleryRows:
-        """All rows, or those that one version made, in the order of their appending.
-
-        Args:
-            fingerprint: Of that version.
-
-        Returns:
-            Rows whose embeddings stay on disk until they are used.
-        """
-        tables = []
-        for segment in self.segments:
-            if fingerprint is None or fingerprint in segment.fingerprints:
-                table = segment.map(self.folder)
-                if fingerprint is not None and len(segment.fingerprints) > 1:
-                    mask = pc.equal(
-                        table.column("fingerprint").cast(pa.string()), fingerprint
-                    )
-                    table = table.filter(mask)
-                tables.append(table)
-        if not tables:
-            return GalleryRows(arrow_schema(self.embedding_size).empty_table())
-        return GalleryRows(pa.concat_tables(tables))
-
-    def ids_held(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` that the gallery has rows of."""
-        wanted = ids if isinstance(ids, pa.Array) else pa.array(ids, pa.string())
-        held: set[str] = set()
-        for segment in self.segments:
-            column = segment.map(self.folder).column("id")
-            found = column.filter(pc.is_in(column, value_set=wanted))
-            held.update(found.to_pylist())
-        return held
-
-    def digest(self, fingerprint: str) -> str:
-        """SHA-256 over the segments with rows that `fingerprint` made.
-
-        It stays the same when rows of other versions are appended.
-        """
-        sha = hashlib.sha256(f"{fingerprint}\n".encode())
-        for segment in self.segments:
-            if fingerprint in segment.fingerprints:
-                sha.update(f"{segment.sha256}\n".encode())
-        return sha.hexdigest()
-
     def append(
         self,
         ids: Sequence[str],
@@ -172,6 +78,7 @@ class Gallery:
         *,
         labels: Sequence[str | None] | None = None,
         cameras: Sequence[str | None] | None = None,
+        embedding_size: int | None = None,
     ) -> Gallery:
         """Adds rows as a new generation, after those that others added meanwhile.
 
@@ -181,6 +88,8 @@ class Gallery:
             fingerprint: Of the version that made them.
             labels: n labels, None where they are not known.
             cameras: n cameras, None where they are not known.
+            embedding_size: d, for rows of a version that is not compared by the
+                gallery's own components; all rows of a version have one size.
 
         Returns:
             The new generation.
@@ -190,7 +99,7 @@ class Gallery:
             RegistryError: They cannot be written. Nothing was appended.
         """
         columns, vectors = check_rows(
-            self.embedding_size, ids, embeddings, labels, cameras
+            embedding_size or self.embedding_size, ids, embeddings, labels, cameras
         )
         if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):
             raise UsageError(
@@ -199,6 +108,12 @@ class Gallery:
             )
         with locked(self.folder):
             now_at = Gallery.open(self.folder)
+            size = now_at.sizes.get(fingerprint, vectors.shape[1])
+            if size != vectors.shape[1]:
+                raise InvalidGalleryError(
+                    f"Rows of {fingerprint[:12]} in {self.folder} have {size} "
+                    f"components. Received: {vectors.shape[1]}. Nothing was appended."
+                )
             held = now_at.ids_held(columns["id"])
             if held:
                 raise InvalidGalleryError(
@@ -207,41 +122,6 @@ class Gallery:
                 )
             now_at.remove_unnamed()
             return now_at._write(columns, vectors, fingerprint)
-
-    def check_sizes(self) -> list[str]:
-        """Names of segments that are missing or have another size."""
-        found = (segment.wrong_size(self.folder) for segment in self.segments)
-        return [line for line in found if line is not None]
-
-    def verify(self, progress: Any = None, fingerprint: str | None = None) -> list[str]:
-        """Names of files whose content is not what was written.
-
-        Args:
-            progress: Told the number of bytes that were read.
-            fingerprint: Only segments with rows that this version made.
-        """
-        bad = self.check_sizes()
-        if bad:
-            return bad
-        for segment in self.segments:
-            if fingerprint is not None and fingerprint not in segment.fingerprints:
-                continue
-            damage = segment.damage(self.folder, progress)
-            if damage is not None:
-                bad.append(damage)
-        return bad
-
-    def check(self, progress: Any = None, fingerprint: str | None = None) -> None:
-        """Raises when `verify` finds something.
-
-        Raises:
-            IntegrityError: Files of the gallery are not what was written.
-        """
-        bad = self.verify(progress, fingerprint)
-        if bad:
-            raise IntegrityError(
-                f"Files of the gallery in {self.folder} are damaged:", bad
-            )
 
     def remove_unnamed(self) -> None:
         """Removes what writers left that died before their commit."""

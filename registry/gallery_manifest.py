@@ -14,6 +14,7 @@ from registry.errors import IntegrityError, NotFoundError, RegistryError
 from registry.gallery_segment import MANIFEST, Segment
 from registry.storage import sync_folder
 
+SCHEMA = 2
 _LOCK = ".lock"
 
 
@@ -28,17 +29,21 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads((folder / MANIFEST).read_text())
         schema = content["schema"]
-        if schema != 1:
+        if schema not in (1, SCHEMA):
             raise RegistryError(
-                f"The gallery in {folder} has schema {schema!r}; this release reads "
-                "1. Upgrade with `pip install --upgrade keras-bct`."
+                f"The gallery in {folder} has schema {schema!r}; this release reads 1 "
+                f"and {SCHEMA}. Upgrade with `pip install --upgrade keras-bct`."
             )
+        size = content["embedding_size"]
         return {
-            "embedding_size": content["embedding_size"],
+            "embedding_size": size,
             "generation": content["generation"],
-            "segments": tuple(Segment(**segment) for segment in content["segments"]),
+            # All segments of a gallery of the first release are of its own size.
+            "segments": tuple(
+                Segment(**{"embedding_size": size, **segment})
+                for segment in content["segments"]
+            ),
             "created": content["created"],
-            # Galleries of the first release had no way to remove rows.
             "oldest": content.get("oldest", 0),
         }
     except (FileNotFoundError, NotADirectoryError):
@@ -54,7 +59,7 @@ def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
     """Puts a new generation in the place of the one before, in one step."""
     partial = folder / f"{MANIFEST}.partial"
     with open(partial, "w") as file:
-        json.dump({"schema": 1, **content}, file, indent=1)
+        json.dump({"schema": SCHEMA, **content}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
     sync_folder(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,17 +59,27 @@ class GalleryRows:
 
     @property
     def embeddings(self) -> Floats:
-        """Embeddings, float32 (rows, d); not copied when they lie in one piece."""
+        """Embeddings, float32 (rows, d); not copied when they lie in one piece.
+
+        Raises:
+            UsageError: The rows are of several sizes.
+        """
         column = self.table.column("embedding")
-        size = column.type.list_size
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         pieces = [
-            chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, size)
+            chunk.flatten().to_numpy(zero_copy_only=True).reshape(len(chunk), -1)
             for chunk in chunks
             if len(chunk)
         ]
+        sizes = sorted({piece.shape[1] for piece in pieces})
+        if len(sizes) > 1:
+            raise UsageError(
+                f"These rows have {' and '.join(map(str, sizes))} components. Read "
+                "those of one version."
+            )
         if not pieces:
-            return np.empty((0, size), np.float32)
+            fixed = pa.types.is_fixed_size_list(column.type)
+            return np.empty((0, column.type.list_size if fixed else 0), np.float32)
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def embedding_set(self) -> EmbeddingSet:
@@ -92,3 +103,28 @@ class GalleryRows:
             None if cameras.null_count else np.array(self.column("camera"), np.str_),
             self.embeddings,
         )
+
+
+def together(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table of several, memory-mapped as they are.
+
+    Where their embeddings have different sizes the column is one of lists of any size.
+    """
+    if len({table.schema.field("embedding").type for table in tables}) > 1:
+        tables = [_with_lists(table) for table in tables]
+    return pa.concat_tables(tables)
+
+
+def _with_lists(table: pa.Table) -> pa.Table:
+    column = table.column("embedding")
+    size = column.type.list_size
+    chunks = [
+        pa.LargeListArray.from_arrays(
+            pa.array(np.arange(len(chunk) + 1, dtype=np.int64) * size), chunk.flatten()
+        )
+        for chunk in column.chunks
+    ]
+    lists = pa.chunked_array(chunks, type=pa.large_list(pa.float32()))
+    return table.set_column(
+        table.schema.get_field_index("embedding"), "embedding", lists
+    )

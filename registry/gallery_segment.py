@@ -29,6 +29,7 @@ class Segment:
         sha256: Of the file.
         fingerprints: Number of rows by the version that made them.
         added: The generation that it came with.
+        embedding_size: Components of its embeddings.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Segment:
     sha256: str
     fingerprints: dict[str, int] = field(hash=False)
     added: int
+    embedding_size: int
 
     def map(self, folder: Path) -> pa.Table:
         """Its rows, memory-mapped.
@@ -131,4 +133,5 @@ def write_segment(
         sha256=digest.sha256,
         fingerprints={fingerprint: len(vectors)},
         added=generation,
+        embedding_size=vectors.shape[1],
     )

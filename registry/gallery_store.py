@@ -100,14 +100,24 @@ class GalleryStore(EvidenceStore):
             return list(session.scalars(query))
 
     def add_pictures(
-        self, gallery: str, pictures: ImageRecords, version: Version
+        self,
+        gallery: str,
+        pictures: ImageRecords,
+        version: Version,
+        *,
+        whole: bool = False,
     ) -> int:
         """Embeds the pictures that a gallery does not hold yet, and stores them.
+
+        Embeddings wider than the gallery's are stored by their first components, as a
+        compatible version is compared. In an index of rows that go through an adapter
+        into the version's own space they are compared `whole`.
 
         Args:
             gallery: Name of the gallery; made when it is new.
             pictures: Encoded pictures with ids, labels and cameras.
             version: The version that embeds them.
+            whole: Store all components, whatever the gallery's other rows have.
 
         Returns:
             How many rows were added; what the gallery holds is not embedded again.
@@ -125,11 +135,14 @@ class GalleryStore(EvidenceStore):
         rows = [row for row, name in enumerate(ids) if name not in held]
         if not rows:
             return 0
-        size = version.embedding_size if current is None else current.embedding_size
+        size = version.embedding_size
+        if current is not None and not whole:
+            size = current.embedding_size
         if version.embedding_size < size:
             raise InvalidGalleryError(
                 f"Embeddings of {gallery} have {size} components, and {version} gives "
-                f"{version.embedding_size}. It needs its own gallery."
+                f"{version.embedding_size}. It needs its own gallery, or `whole` "
+                "(--whole) beside rows that go through an adapter."
             )
         self._verify(version)
         from keras_bct.models import load_embedder
@@ -146,11 +159,11 @@ class GalleryStore(EvidenceStore):
         cameras = pictures.cameras
         self._gallery_for(gallery, version).append(
             new_ids,
-            # A wider version's rows are compared by the first components anyway.
             vectors[:, :size],
             version.fingerprint,
             labels=[str(pictures.labels[row]) for row in rows],
             cameras=None if cameras is None else [str(cameras[row]) for row in rows],
+            embedding_size=size,
         )
         return len(rows)
 

@@ -96,13 +96,12 @@ class IndexStore(GalleryStore):
             current.check(progress)
         transforms = self._open_adapters(gallery, current, adapters)
         size = components(
-            current.embedding_size,
-            current.fingerprints,
+            current,
             {made_by: t.adapter.output_size for made_by, t in transforms.items()},
             first_components,
         )
         with _building(self.root.path(INDICES, model)) as building:
-            total = 4 * current.rows * current.embedding_size
+            total = sum(4 * s.rows * s.embedding_size for s in current.segments)
             with self._progress(f"indexing {gallery}", total) as progress:
                 manifest = build_index(
                     building / "index",

@@ -15,6 +15,7 @@ from registry.gallery_rows import GalleryRows
 
 if TYPE_CHECKING:
     from keras_bct.adapters import OldToNew
+    from registry.gallery import Gallery
 
 _BLOCK = 1 << 16
 
@@ -52,35 +53,34 @@ def prepare(vectors: Floats, first_components: int, distance: str) -> Floats:
 
 
 def components(
-    stored: int,
-    fingerprints: Mapping[str, int],
-    mapped: Mapping[str, int],
-    first_components: int | None,
+    gallery: Gallery, mapped: Mapping[str, int], first_components: int | None
 ) -> int:
     """How many components of all rows an index compares.
 
     Args:
-        stored: Components of the gallery's embeddings.
-        fingerprints: Number of rows by the version that made them.
-        mapped: Components of rows that go through an adapter, by the same version.
-        first_components: How many are asked for; all by default.
+        gallery: Whose rows they are.
+        mapped: Components of rows that go through an adapter, by the version that made
+            them.
+        first_components: How many are asked for; by default the gallery's own, and
+            with adapters all.
 
     Raises:
         UsageError: More than some rows have, or the rows differ and nothing says it.
     """
-    sizes = {made_by: mapped.get(made_by, stored) for made_by in fingerprints}
-    fewest = min(sizes.values(), default=stored)
-    if first_components is None and len(set(sizes.values())) > 1:
+    sizes = {made_by: mapped.get(made_by, n) for made_by, n in gallery.sizes.items()}
+    fewest = min(sizes.values(), default=gallery.embedding_size)
+    if first_components is None and mapped and len(set(sizes.values())) > 1:
         raise UsageError(
             "All rows of an index should have as many components, or "
             "`first_components` (--first-components) say how many are compared. "
             f"Received: {' and '.join(map(str, sorted(set(sizes.values()))))}, some "
             "through an adapter and some as they are stored."
         )
-    size = fewest if first_components is None else first_components
+    size = first_components or (fewest if mapped else gallery.embedding_size)
     if not 1 <= size <= fewest:
         raise UsageError(
-            f"`first_components` should be 1 to {fewest}. Received: {size}."
+            f"`first_components` (--first-components) should be 1 to {fewest}, which "
+            f"all rows have. Received: {size}."
         )
     return size
 

@@ -66,8 +66,7 @@ class ServingStore(IndexStore):
             adapters[adapter.old_fingerprint] = adapter
         # Asked before an index is built that could not be served.
         size = components(
-            held.embedding_size,
-            held.fingerprints,
+            held,
             {made_by: adapter.output_size for made_by, adapter in adapters.items()},
             first_components,
         )

@@ -23,6 +23,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="TFRecords; embeds those whose ids the gallery does not hold",
     )
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="with --add-pictures: store all components of a version that is wider or "
+        "narrower than the gallery",
+    )
     adding.add_argument(
         "--import-file",
         metavar="FILE",
@@ -58,7 +64,9 @@ def _run(args: argparse.Namespace) -> int:
                 pictures = read_records(args.add_pictures)
             except (OSError, ValueError) as error:
                 raise UsageError(str(error)) from error
-            added = registry.add_pictures(args.name, pictures, version)
+            added = registry.add_pictures(
+                args.name, pictures, version, whole=args.whole
+            )
     removed = 0
     if args.remove_ids:
         if not args.name:
@@ -79,6 +87,7 @@ def _run(args: argparse.Namespace) -> int:
                     "embedding_size": gallery.embedding_size,
                     "rows": gallery.rows,
                     "fingerprints": gallery.fingerprints,
+                    "sizes": gallery.sizes,
                 }
                 for name, gallery in found.items()
             ]
@@ -96,7 +105,12 @@ def _run(args: argparse.Namespace) -> int:
         made_by = []
         for fingerprint, count in gallery.fingerprints.items():
             maker = registry.version_with(fingerprint)
-            made_by.append(f"{count:,} by {maker or fingerprint[:12]}")
+            size = gallery.sizes[fingerprint]
+            other = size != gallery.embedding_size
+            made_by.append(
+                f"{count:,} by {maker or fingerprint[:12]}"
+                + (f" ({size} components)" if other else "")
+            )
         rows.append(
             [
                 name,

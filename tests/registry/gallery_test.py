@@ -140,7 +140,7 @@ def test_a_second_gallery_in_one_folder_is_refused(gallery):
 
 def test_a_newer_format_is_refused(gallery):
     path = gallery.folder / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 2}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 3}))
     with pytest.raises(RegistryError, match="Upgrade"):
         Gallery.open(gallery.folder)
 
@@ -244,3 +244,62 @@ def test_rows_that_the_database_does_not_know_are_not_cleared_away(
     assert older.galleries() == []
     assert registry.gallery("kanji") == before
     older.database.close()
+
+
+class TestRowsOfAnotherSize:
+    """A version whose space the index is in, beside rows that are mapped into it."""
+
+    WIDE = np.arange(10, dtype=np.float32).reshape(2, 5) + 0.5
+
+    @pytest.fixture
+    def both(self, gallery):
+        return gallery.append(["m", "n"], self.WIDE, NEW, embedding_size=5)
+
+    def test_are_stored_whole_when_that_is_asked(self, both):
+        assert both.sizes == {OLD: 3, NEW: 5}
+        np.testing.assert_array_equal(both.read(NEW).embeddings, self.WIDE)
+        np.testing.assert_array_equal(both.read(OLD).embeddings, ROWS)
+        assert Gallery.open(both.folder) == both
+        assert both.verify() == []
+
+    def test_are_read_together_but_not_as_one_matrix(self, both):
+        rows = both.read()
+        assert rows.column("id") == ["i", "j", "k", "l", "m", "n"]
+        assert rows.table.column("embedding").to_pylist() == [
+            *ROWS.tolist(),
+            *self.WIDE.tolist(),
+        ]
+        with pytest.raises(UsageError, match="3 and 5 components"):
+            _ = rows.embeddings
+
+    def test_are_of_one_size_for_each_version(self, both):
+        with pytest.raises(InvalidGalleryError, match=r"have 5 components.*3"):
+            both.append(["o"], ROWS[:1], NEW)
+
+    def test_are_left_when_others_are_removed(self, both):
+        from registry.gallery_removal import remove_rows
+
+        after = remove_rows(both, ["j", "m"])
+        assert after.sizes == {OLD: 3, NEW: 5}
+        np.testing.assert_array_equal(after.read(NEW).embeddings, self.WIDE[1:])
+
+    def test_go_to_a_parquet_file_as_they_are(self, both, tmp_path):
+        import pyarrow.parquet as pq
+
+        from registry.gallery_files import export_file
+
+        assert export_file(both, tmp_path / "all.parquet") == 6
+        table = pq.read_table(tmp_path / "all.parquet")
+        assert [len(v) for v in table.column("embedding").to_pylist()] == [3] * 4 + [
+            5
+        ] * 2
+
+
+def test_a_gallery_of_the_first_release_is_read(gallery):
+    path = gallery.folder / "manifest.json"
+    content = json.loads(path.read_text())
+    del content["oldest"]
+    for segment in content["segments"]:
+        del segment["embedding_size"]
+    path.write_text(json.dumps({**content, "schema": 1}))
+    assert Gallery.open(gallery.folder) == gallery

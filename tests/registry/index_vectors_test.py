@@ -107,3 +107,23 @@ class TestIndex:
             index_vectors.index_vectors(
                 served.gallery("kanji").read(), 64, "cosine", through
             )
+
+    def test_compares_rows_of_the_adapter_s_space_beside_mapped_ones(
+        self, served, make_model, make_adapter
+    ):
+        """Across sizes: old rows are widened, new ones are stored whole."""
+        served.register("glyphs", make_model("wide", size=96))
+        served.add_adapter(make_adapter("widening", "glyphs/4"))
+        new = np.random.default_rng(7).normal(size=(3, 96)).astype(np.float32)
+        served.gallery("kanji").append(
+            ["x", "y", "z"],
+            new,
+            served.version("glyphs/4").fingerprint,
+            embedding_size=96,
+        )
+        index = served.build_index("kanji", through=["glyphs:2"])
+        assert (index.first_components, index.rows) == (96, 23)
+        searcher = Searcher(served.root.path("indices", "glyphs", str(index.number)))
+        assert [hits[0].id for hits in searcher.search(new, k=1)] == ["x", "y", "z"]
+        # As they are stored the gallery's own components are what all rows have.
+        assert served.build_index("kanji").first_components == 64

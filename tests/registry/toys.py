@@ -102,14 +102,13 @@ def toy_model(tmp_path_factory):
     return make
 
 
-@pytest.fixture
-def toy_protocol(tmp_path):
+def write_toy_protocol(folder):
     """A protocol on toy pictures, with TFRecords beside it."""
     from keras_bct.data import write_records
 
-    write_records(tmp_path / "toy-queries.tfrecord", toy_pictures(1))
-    write_records(tmp_path / "toy-gallery.tfrecord", toy_pictures(2))
-    path = tmp_path / "toy.yaml"
+    write_records(folder / "toy-queries.tfrecord", toy_pictures(1))
+    write_records(folder / "toy-gallery.tfrecord", toy_pictures(2))
+    path = folder / "toy.yaml"
     path.write_text(
         "name: toy\n"
         "queries: {source: tfrecord, path: toy-queries*.tfrecord, camera: camera}\n"
@@ -118,6 +117,12 @@ def toy_protocol(tmp_path):
         "bootstrap: {replicates: 500}\n"
     )
     return path
+
+
+@pytest.fixture
+def toy_protocol(tmp_path):
+    """A protocol on toy pictures, with TFRecords beside it."""
+    return write_toy_protocol(tmp_path)
 
 
 @pytest.fixture

@@ -8,17 +8,6 @@ import pytest
 from registry import Registry
 
 
-@pytest.fixture
-def promoted(registry, make_model, protocol):
-    """Two versions; `production` stands at the first."""
-    registry.register("glyphs", make_model("a"))
-    registry.register("glyphs", make_model("b"), predecessor="glyphs/1")
-    registry.promote(
-        "glyphs/1", "production", require_compatible=True, protocol=protocol
-    )
-    return registry
-
-
 def test_init_makes_a_registry(run, tmp_path):
     made = run("init", "--root", tmp_path / "new")
     assert made.code == 0
@@ -225,3 +214,23 @@ def test_a_reason_of_several_lines_stays_in_its_row(run, promoted):
     run("promote", "glyphs/1", "--to", "x", "--force", "--reason", "a\nb\x1b[31mc")
     shown = run("show", "glyphs@x").out
     assert shown.splitlines()[-1].endswith(r"a\nb\x1b[31mc")
+
+
+def test_list_says_that_there_is_no_such_model(run, promoted):
+    refused = run("list", "faces")
+    assert refused.code == 1
+    assert "no model 'faces'. The registry has: glyphs" in refused.err
+
+
+def test_gallery_removes_rows_and_names_the_indices_that_hold_them(
+    run, promoted, fill_gallery, tmp_path
+):
+    fill_gallery("kanji", "glyphs/1")
+    promoted.build_index("kanji")
+    (tmp_path / "ids.txt").write_text("row-3\nrow-4\n\n")
+    done = run("gallery", "kanji", "--remove-ids", tmp_path / "ids.txt")
+    assert "2 rows removed\n  ! glyphs#1 holds rows of before" in done.out
+    assert promoted.gallery("kanji").rows == 18
+    assert run("gallery", "kanji", "--remove-ids", tmp_path / "ids.txt").code == 2
+    assert run("gallery", "kanji", "--remove-ids", tmp_path / "none.txt").code == 2
+    assert run("gallery", "--remove-ids", tmp_path / "ids.txt").code == 2

@@ -54,3 +54,14 @@ def spawn(environment):
         return Result(done.returncode, done.stdout, done.stderr)
 
     return spawn
+
+
+@pytest.fixture
+def promoted(registry, make_model, protocol):
+    """Two versions; `production` stands at the first."""
+    registry.register("glyphs", make_model("a"))
+    registry.register("glyphs", make_model("b"), predecessor="glyphs/1")
+    registry.promote(
+        "glyphs/1", "production", require_compatible=True, protocol=protocol
+    )
+    return registry
