@@ -23,11 +23,11 @@ class ClosedForm(Method):
     A method overrides `solve` and `fewest_pairs`.
 
     Attributes:
-        needs_source_scatter: Whether `solve` reads the source's scatter.
+        needs_own_scatter: Whether `solve` reads the source's own scatter.
         sample_pairs: How many pairs `solve` needs to see as they are, at most.
     """
 
-    needs_source_scatter: ClassVar[bool] = True
+    needs_own_scatter: ClassVar[bool] = True
     sample_pairs: ClassVar[int] = 0
 
     @abc.abstractmethod
@@ -102,6 +102,6 @@ class ClosedForm(Method):
         return gather(
             blocks,
             names=names,
-            source_scatter=self.needs_source_scatter,
+            own_scatter=self.needs_own_scatter,
             sample_pairs=self.sample_pairs,
         )

@@ -22,7 +22,7 @@ SAMPLE_PAIRS = 4096
 _BLOCK_ROWS = 1024
 # So many pairs are multiplied in float64, the rest as they come. Where there are few,
 # every digit counts and costs nothing; where there are many, rounding is averaged out.
-_EXACT_PAIRS = 2**16
+_EXACT_PAIRS = 2**14
 # A mean that is so many times longer than the spread, squared, would cost the products
 # digits: rows are centred then, which takes a pass of its own.
 _FAR = 10.0
@@ -42,8 +42,7 @@ class PairStatistics:
         target_mean: `(t,)`.
         source_scatter: `(s, s)`, or `(0, 0)` where it was not asked for.
         cross_scatter: `(s, t)`.
-        source_power: The trace of the source's scatter.
-        target_power: The trace of the target's.
+        target_power: The trace of the target's scatter; NaN where it was not asked for.
         rounding: What of a scatter's largest direction may be rounding.
         sample: `(m, s)` and `(m, t)`: all pairs where n is at most the number that
             was asked for, else as many, each pair equally likely.
@@ -54,7 +53,6 @@ class PairStatistics:
     target_mean: Floats
     source_scatter: Floats
     cross_scatter: Floats
-    source_power: float
     target_power: float
     rounding: float
     sample: tuple[Floats, Floats]
@@ -64,21 +62,22 @@ def gather(
     blocks: Iterable[Pair],
     *,
     names: tuple[str, str] = ("source", "target"),
-    source_scatter: bool = True,
+    own_scatter: bool = True,
     sample_pairs: int = SAMPLE_PAIRS,
     seed: int = 0,
 ) -> PairStatistics:
     """See every pair once and keep its statistics, in bounded memory.
 
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
-    Sums over blocks are float64; a block's own products are, too, for the first 65,536
+    Sums over blocks are float64; a block's own products are, too, for the first 16,384
     pairs and wherever rows are float64, else float32. Memory is about
     `8 (s s + s t) + 16 (1024 + 2 sample_pairs) (s + t)` bytes, whatever n is.
 
     Args:
         blocks: Pairs of `(b, s)` and `(b, t)` rows of a floating type.
         names: What the caller calls both sides, for messages.
-        source_scatter: Whether the source's scatter is needed, a product of its own.
+        own_scatter: Whether the scatter of the source itself, a product of its own, and
+            the power of the target are needed.
         sample_pairs: How many pairs to keep as a sample; 0: none.
         seed: Of the sample.
 
@@ -101,7 +100,7 @@ def gather(
     for source, target in _regrouped(blocks, names):
         if total is None or chosen is None:
             chosen = PairSample(sample_pairs, source.shape[1], target.shape[1])
-            total = _Sums(source, target, names, source_scatter)
+            total = _Sums(source, target, names, own_scatter)
         if sample_pairs:
             chosen.offer(generator.random(len(source)), source, target)
         total.add(source, target)
@@ -118,96 +117,94 @@ class _Sums:
         source: NDArray[Any],
         target: NDArray[Any],
         names: tuple[str, str],
-        source_scatter: bool,
+        own_scatter: bool,
     ) -> None:
         self._names = names
-        self._origins = tuple(
-            _origin(name, rows)
-            for name, rows in zip(names, (source, target), strict=True)
-        )
+        sides = (source, target)
+        for name, rows in zip(names, sides, strict=True):
+            refuse_not_finite(name, rows)
+        self._origins = tuple(_origin(rows) for rows in sides)
+        self._first = tuple(rows[0].copy() for rows in sides)
+        self._varies = [False, False]
         sizes = source.shape[1], target.shape[1]
         self._sums = tuple(np.zeros(size) for size in sizes)
-        self._powers = [0.0, 0.0]
         self._cross = np.zeros(sizes)
-        self._own = np.zeros((sizes[0],) * 2 if source_scatter else (0, 0))
+        self._own = np.zeros((sizes[0],) * 2) if own_scatter else np.zeros((0, 0))
+        self._power = 0.0 if own_scatter else float("nan")
         self._pairs = 0
         self._averaged = False
 
     def add(self, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Add a block."""
+        sides = (source, target)
+        for i in (0, 1):
+            if not self._varies[i]:
+                self._varies[i] = bool((sides[i] != self._first[i]).any())
         double = np.float64 in (source.dtype, target.dtype)
         exact = double or self._pairs < _EXACT_PAIRS
-        if not self._add(source, target, np.dtype(np.float64 if exact else np.float32)):
-            for name, rows in zip(self._names, (source, target), strict=True):
+        if not self._add(sides, np.dtype(np.float64 if exact else np.float32)):
+            for name, rows in zip(self._names, sides, strict=True):
                 refuse_not_finite(name, rows, self._pairs)
             # Finite, but too large to be squared in float32.
-            self._add(source, target, np.dtype(np.float64))
+            self._add(sides, np.dtype(np.float64))
         self._pairs += len(source)
         self._averaged |= not exact
 
     def _add(
-        self, source: NDArray[Any], target: NDArray[Any], dtype: np.dtype[Any]
+        self, sides: tuple[NDArray[Any], NDArray[Any]], dtype: np.dtype[Any]
     ) -> bool:
         """Add a block's products in this type, or nothing where they are not finite."""
-        sides = [
+        source, target = (
             rows.astype(dtype, copy=False)
             if origin is None
             else np.subtract(rows, origin, dtype=np.float64).astype(dtype, copy=False)
-            for rows, origin in zip((source, target), self._origins, strict=True)
-        ]
-        ones = np.ones(len(source), dtype)
+            for rows, origin in zip(sides, self._origins, strict=True)
+        )
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = [ones @ rows for rows in sides]
-            powers = [float(np.vdot(rows, rows)) for rows in sides]
-        # A sum is not finite when a component is not, nor a square that is too large.
-        if not np.isfinite(powers).all() or not all(np.isfinite(s).all() for s in sums):
-            return False
-        self._cross += sides[0].T @ sides[1]
-        if self._own.size:
-            self._own += sides[0].T @ sides[0]
-        for i in (0, 1):
-            self._sums[i][:] += sums[i]
-            self._powers[i] += powers[i]
+            cross = source.T @ target
+            own = source.T @ source if self._own.size else self._own
+            power = float(np.vdot(target, target)) if self._own.size else 0.0
+            # A component that is not finite shows in the products, and so does one
+            # whose square is too large.
+            if not np.isfinite(cross.sum() + own.sum() + power):
+                return False
+        ones = np.ones(len(source), dtype)
+        self._sums[0][:] += ones @ source
+        self._sums[1][:] += ones @ target
+        self._cross += cross
+        self._own += own
+        self._power += power
         return True
 
     def statistics(self, sample: tuple[Floats, Floats]) -> PairStatistics:
         """Centre the sums."""
         n = self._pairs
-        shifts = [total / n for total in self._sums]
-        powers = [
-            max(power - n * float(shift @ shift), 0.0)
-            for power, shift in zip(self._powers, shifts, strict=True)
-        ]
-        means = [
-            shift if origin is None else shift + origin
-            for shift, origin in zip(shifts, self._origins, strict=True)
-        ]
-        for name, mean, power in zip(self._names, means, powers, strict=True):
-            # What rounding leaves of rows that are all the same is far below this.
-            if power <= 1e-20 * n * (mean @ mean):
+        for name, varies in zip(self._names, self._varies, strict=True):
+            if not varies:
                 raise ValueError(
                     f"`{name}` should vary. Received: {n} rows that are all the same; "
                     "did the model collapse, or is one row repeated?"
                 )
+        source, target = (total / n for total in self._sums)
+        means = [
+            shift if origin is None else shift + origin
+            for shift, origin in zip((source, target), self._origins, strict=True)
+        ]
         own = self._own
-        if own.size:
-            own = own - n * np.outer(shifts[0], shifts[0])
         return PairStatistics(
             pairs=n,
             source_mean=means[0],
             target_mean=means[1],
-            source_scatter=own,
-            cross_scatter=self._cross - n * np.outer(*shifts),
-            source_power=powers[0],
-            target_power=powers[1],
+            source_scatter=own - n * np.outer(source, source) if own.size else own,
+            cross_scatter=self._cross - n * np.outer(source, target),
+            target_power=self._power - n * float(target @ target),
             rounding=_ROUNDING["averaged" if self._averaged else "exact"],
             sample=sample,
         )
 
 
-def _origin(name: str, rows: NDArray[Any]) -> Floats | None:
+def _origin(rows: NDArray[Any]) -> Floats | None:
     """The mean of the first block where it is far off, else None for zero."""
-    refuse_not_finite(name, rows)
     values = rows.astype(np.float64)
     mean = values.mean(axis=0)
     spread = ((values - mean) ** 2).sum() / len(values)

@@ -36,7 +36,7 @@ class Procrustes(ClosedForm):
         Psychometrika 1966.
     """
 
-    needs_source_scatter: ClassVar[bool] = False
+    needs_own_scatter: ClassVar[bool] = False
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """One more than the smaller size; with fewer R is not unique."""

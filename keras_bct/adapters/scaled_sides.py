@@ -28,7 +28,7 @@ class ScaledSides:
     @classmethod
     def of(cls, statistics: PairStatistics) -> ScaledSides:
         """Take them from statistics."""
-        source = statistics.source_power / statistics.pairs
+        source = np.trace(statistics.source_scatter) / statistics.pairs
         target = statistics.target_power / statistics.pairs
         return cls(
             statistics.source_mean,
@@ -58,5 +58,5 @@ class ScaledSides:
     def moments(self, statistics: PairStatistics) -> tuple[Floats, Floats]:
         """The covariance of the scaled source, and that of it with the target."""
         total = statistics.target_power
-        power = statistics.source_scatter / statistics.source_power
+        power = statistics.source_scatter / np.trace(statistics.source_scatter)
         return power, statistics.cross_scatter / (total * self.ratio)
