@@ -134,7 +134,7 @@ def _imported(module: str, name: str) -> tuple[ast.AST, str | None] | None:
 
 def _described(name: str, node: ast.AST, described: str | None) -> Iterator[str]:
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        yield from ("```python", ast.unparse(node), "```", "", render(described or ""))
+        yield from ("```python", _assignment(node), "```", "", render(described or ""))
         return
     if isinstance(node, ast.Module):
         functions = [
@@ -158,6 +158,19 @@ def _described(name: str, node: ast.AST, described: str | None) -> Iterator[str]
             yield from _described(child.name, child, None)
 
 
+def _assignment(node: ast.Assign | ast.AnnAssign) -> str:
+    """Gives a constant with its value, or its name where the value is long.
+
+    What holds a comprehension is printed differently by Python 3.10 and 3.11.
+    """
+    text = ast.unparse(node)
+    if len(text) <= 88 and not any(
+        isinstance(part, ast.comprehension) for part in ast.walk(node)
+    ):
+        return text
+    return ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+
+
 def _signature(node: ast.ClassDef | ast.FunctionDef) -> str:
     """Gives a call of it, with an argument a line where one line is too long."""
     if isinstance(node, ast.FunctionDef):
@@ -171,7 +184,12 @@ def _signature(node: ast.ClassDef | ast.FunctionDef) -> str:
     for child in node.body:
         if isinstance(child, ast.FunctionDef) and child.name == "__init__":
             return _call(f"class {node.name}", _arguments(child), "")
-    fields = [ast.unparse(f) for f in node.body if isinstance(f, ast.AnnAssign)]
+    fields = [
+        ast.unparse(child)
+        for child in node.body
+        if isinstance(child, ast.AnnAssign)
+        and not ast.unparse(child.annotation).startswith("ClassVar")
+    ]
     if any("dataclass" in ast.unparse(d) for d in node.decorator_list):
         return _call(f"class {node.name}", fields, "")
     bases = ", ".join(ast.unparse(base) for base in node.bases)

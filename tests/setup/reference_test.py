@@ -90,6 +90,22 @@ def test_a_class_shows_its_constructor_or_its_fields_or_its_base():
     assert signature("class A(B, C): ...") == "class A(B, C)"
 
 
+def test_what_belongs_to_the_class_is_no_argument():
+    fields = "@dataclass\nclass A:\n size: int\n kind: ClassVar[str] = 'a'"
+    assert signature(fields) == "class A(size: int)"
+
+
+def test_a_constant_shows_its_value_where_that_is_short_and_the_same_everywhere():
+    def shown(source):
+        return reference._assignment(ast.parse(source).body[0])
+
+    assert shown("METHODS = ('a', 'b')") == "METHODS = ('a', 'b')"
+    assert shown("Rows: Any = Sequence[int]") == "Rows: Any = Sequence[int]"
+    assert shown(f"TABLES = ({'table, ' * 20})") == "TABLES"
+    # Python 3.10 prints this one with a bracket more than 3.11.
+    assert shown("NAMES = tuple(a for a, b in PAIRS)") == "NAMES"
+
+
 def test_a_long_signature_has_a_line_for_each_argument():
     names = [f"argument_number_{n}" for n in range(6)]
     shown = signature(f"def give({', '.join(names)}): ...")
