@@ -100,6 +100,8 @@ def _trained_already(recipe: Recipe, output: Path) -> dict[str, Any]:
             f"{output} holds a version of another recipe: {', '.join(changed)} "
             "differ. Give another --output."
         )
+    # Killed after the version was there and before this was gone.
+    (output / "checkpoint.npz").unlink(missing_ok=True)
     return summary
 
 

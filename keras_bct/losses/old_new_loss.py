@@ -55,7 +55,9 @@ class OldNewLoss(keras.losses.Loss):
         # A sample left out may lack an old vector (NaN), and a masked NaN would still
         # be NaN in the gradient: compare its new vector with itself instead.
         new = y_pred[:, 1]
-        old = ops.where(counts[:, None], y_pred[:, 0], ops.stop_gradient(new))
+        # Old and new come as one tensor, so that a gradient would be computed for the
+        # old one too, as much work as the new one's, and thrown away behind it.
+        old = ops.stop_gradient(ops.where(counts[:, None], y_pred[:, 0], new))
         return ops.where(counts, self.values(old, new), 0.0)
 
     def get_config(self) -> dict[str, Any]:

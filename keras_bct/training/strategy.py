@@ -18,6 +18,9 @@ class Devices:
     Args:
         recipe: Its strategy and batch size.
 
+    `mirrored` takes every GPU that TensorFlow sees, or where there is none every
+    logical CPU.
+
     Attributes:
         strategy: The `tf.distribute.Strategy`, or None for one device.
         is_chief: Whether this process writes version, checkpoint and scalars.
@@ -30,14 +33,18 @@ class Devices:
     def __init__(self, recipe: Recipe) -> None:
         self.strategy: Any = None
         self.is_chief = True
-        self.is_multi_worker = recipe.strategy == "multi-worker"
         if recipe.strategy == "none":
             return
-        if self.is_multi_worker:
+        if recipe.strategy == "multi-worker":
             self.is_chief = _is_chief()
             self.strategy = tf.distribute.MultiWorkerMirroredStrategy()
         else:
-            self.strategy = tf.distribute.MirroredStrategy()
+            # Without a GPU, TensorFlow's own choice is the first CPU alone.
+            devices = tf.config.list_logical_devices("GPU")
+            devices = devices or tf.config.list_logical_devices("CPU")
+            self.strategy = tf.distribute.MirroredStrategy(
+                [device.name for device in devices]
+            )
         replicas = self.strategy.num_replicas_in_sync
         if recipe.batch_size % replicas:
             raise ValueError(

@@ -75,6 +75,13 @@ def test_the_same_vectors_cost_nothing(loss, value_and_gradient):
 
 
 @every_loss
+def test_no_gradient_is_computed_for_the_old_vector(loss, value_and_gradient):
+    _, gradient = value_and_gradient(loss, np.array([3, -1, 0, -1, 7]), PAIRS)
+    assert gradient[[0, 2, 4], 1].any()
+    assert not gradient[:, 0].any()
+
+
+@every_loss
 def test_samples_labelled_minus_one_are_left_out(loss, value_and_gradient):
     labels = np.array([3, -1, 0, -1, 7])
     everything, _ = value_and_gradient(loss, ALL, PAIRS)

@@ -190,3 +190,19 @@ def test_a_metric_that_the_protocol_has_not_is_refused(
     criterion = CriterionSettings(place.protocol, "retrieval/CMC@7")
     with pytest.raises(ValueError, match=r"`criterion.metric` should be one of"):
         place.train(tmp_path, criterion=criterion)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_determinism_is_asked_for_before_anything_runs(
+    deterministic: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import tensorflow as tf
+
+    asked: list[bool] = []
+    monkeypatch.setattr(
+        tf.config.experimental, "enable_op_determinism", lambda: asked.append(True)
+    )
+    recipe = Recipe("independent", 2, 10, deterministic=deterministic)
+    with pytest.raises(FileNotFoundError):
+        train(recipe, [str(tmp_path / "none.tfrecord")], str(tmp_path / "version"))
+    assert asked == [True] * deterministic

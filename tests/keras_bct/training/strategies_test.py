@@ -1,0 +1,145 @@
+"""Two devices, and two machines, end with the weights of one device.
+
+Each training runs in processes of its own, because TensorFlow chooses its devices
+before it starts: python strategies_test.py STRATEGY DIRECTORY OUTPUT
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FIELDS = {
+    "method": "beta-kd",
+    "steps": 12,
+    "interval_steps": 6,
+    # So small a step that rounding, which sums of two halves do otherwise, stays so.
+    "learning_rate": 2e-4,
+    "optimizer": {"name": "sgd"},
+}
+
+
+def run(strategy: str, directory: str, output: str) -> None:
+    import tensorflow as tf
+
+    if strategy == "mirrored":
+        (cpu,) = tf.config.list_physical_devices("CPU")
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * 2
+        )
+    from keras_bct.training import CriterionSettings, OptimizerSettings, Recipe, train
+
+    place = Path(directory)
+    recipe = Recipe(
+        width=2,
+        batch_size=8,
+        embedding_size=4,
+        seed=5,
+        strategy=strategy,
+        criterion=CriterionSettings(str(place / "small.yaml")),
+        **{**FIELDS, "optimizer": OptimizerSettings("sgd")},
+    )
+    summary = train(
+        recipe,
+        [str(place / "new.tfrecord")],
+        f"{output}/version",
+        predecessor=str(place / "version"),
+        work_directory=output,
+        log_directory=f"{output}/logs",
+        progress=False,
+    )
+    devices = tf.config.list_logical_devices("CPU")
+    history = summary.to_json()["history"]
+    print(json.dumps([len(devices), summary.is_chief, history]))
+
+
+def start(strategy: str, place: Any, output: Path, **environment: str) -> Any:
+    output.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, __file__, strategy, str(place.directory), str(output)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(*processes: Any) -> list[Any]:
+    """What each has printed at its end; none of them is left when one fails."""
+    try:
+        printed = [process.communicate(timeout=800)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0] * len(processes)
+    return [json.loads(text.splitlines()[-1]) for text in printed]
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("localhost", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def weights(output: Path) -> list[Any]:
+    import tensorflow as tf
+
+    version = tf.saved_model.load(str(output / "version"))
+    return [variable.numpy() for variable in version.variables]
+
+
+@pytest.fixture(scope="module")
+def one_device(place: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    output = tmp_path_factory.mktemp("one")
+    return output, finish(start("none", place, output))[0]
+
+
+def check(output: Path, history: Any, one_device: Any) -> None:
+    alone, (_, _, wanted) = one_device
+    for weight, expected in zip(weights(output), weights(alone), strict=True):
+        np.testing.assert_allclose(weight, expected, rtol=1e-5, atol=1e-5)
+    for logs, expected_logs in zip(history, wanted, strict=True):
+        assert set(logs) == set(expected_logs)
+        for name, value in expected_logs.items():
+            np.testing.assert_allclose(logs[name], value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.timeout(900)
+def test_two_devices_of_one_machine(
+    place: Any, tmp_path: Path, one_device: Any
+) -> None:
+    ((devices, chief, history),) = finish(start("mirrored", place, tmp_path))
+    assert (devices, chief) == (2, True)
+    check(tmp_path, history, one_device)
+
+
+@pytest.mark.timeout(900)
+def test_two_machines(place: Any, tmp_path: Path, one_device: Any) -> None:
+    workers = [f"localhost:{port}" for port in free_ports(2)]
+    processes = []
+    for index in range(2):
+        cluster = {
+            "cluster": {"worker": workers},
+            "task": {"type": "worker", "index": index},
+        }
+        # Both are given one output, as on a disk that they share.
+        processes.append(
+            start("multi-worker", place, tmp_path, TF_CONFIG=json.dumps(cluster))
+        )
+    (_, first, history), (_, second, other) = finish(*processes)
+    assert (first, second) == (True, False)
+    assert history == other
+    check(tmp_path, history, one_device)
+
+
+if __name__ == "__main__":
+    run(*sys.argv[1:])
