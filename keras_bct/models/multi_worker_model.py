@@ -28,7 +28,8 @@ class MultiWorkerModel(keras.Model):
     Example:
         In the strategy's scope, around what `compatible_model` gives:
 
-        >>> plain = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
+        >>> pictures = keras.Input((2,))
+        >>> plain = keras.Model(pictures, keras.layers.Dense(3)(pictures))
         >>> MultiWorkerModel(plain.input, plain.output).output_shape
         (None, 3)
     """
