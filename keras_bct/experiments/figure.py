@@ -15,6 +15,9 @@ from keras_bct.experiments.report import Report
 _SHOWN = 0.75
 """Of M(old, old): what is lower would press everything else together."""
 
+_COLUMNS = 3
+"""Of panels beside each other, so that a page's width leaves them readable."""
+
 _GREY, _BLUE, _GREEN, _ORANGE = "#555555", "#1f5fa8", "#2f9e6e", "#c9791b"
 
 
@@ -26,10 +29,15 @@ def draw(report: Report, path: str | os.PathLike[str]) -> None:
         path: The file; one that is there is replaced.
     """
     count = len(report.metrics)
+    columns = min(count, _COLUMNS)
+    rows = -(-count // columns)
     chain = report.table.layout == "chain"
-    height = 4.0 if chain else 1.6 + 0.45 * len(report.titles)
-    figure = Figure(figsize=(4.4 * count + 1.6, height), dpi=90)
-    panels = figure.subplots(1, count, sharey=not chain, squeeze=False)[0]
+    height = rows * (4.0 if chain else 1.6 + 0.45 * len(report.titles))
+    figure = Figure(figsize=(4.4 * columns + 1.6, height), dpi=90)
+    grid = figure.subplots(rows, columns, sharey=not chain, squeeze=False).ravel()
+    panels = grid[:count]
+    for empty in grid[count:]:
+        empty.set_axis_off()
     for panel, metric in zip(panels, report.metrics, strict=True):
         (_draw_chain if chain else _draw_rows)(panel, report, metric)
         panel.set_title(metric, fontsize=10)
