@@ -27,7 +27,7 @@ def export_alignment(
 ) -> OldToNew:
     """Write an alignment model as an adapter and give it as `load_adapter` would.
 
-    The SavedModel has one signature, `transform`: `old_embedding` `(batch, d_old)`
+    The SavedModel has the signature `transform`: `old_embedding` `(batch, d_old)`
     and, where the map was trained with it, `side_information` `(batch, d_s)`, to
     `embedding` `(batch, d_new)` and, with an uncertainty head, `log_variance`
     `(batch, variances)`; all float32. The new model's classifier stays behind.

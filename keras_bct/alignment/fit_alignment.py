@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-import numpy as np
-import tensorflow as tf
 from numpy.typing import NDArray
 
-from keras_bct import layers, losses
 from keras_bct.alignment.batch_statistics import FreezeBatchStatistics
+from keras_bct.alignment.compiled_model import compiled_model
 from keras_bct.alignment.recipe import AlignmentRecipe
+from keras_bct.alignment.stored_pairs import StoredPairs
 from keras_bct.classifier import Classifier
 from keras_bct.models.alignment_model import AlignmentModel
 
@@ -28,74 +27,62 @@ def fit_alignment(
     side_information: NDArray[Any] | None = None,
     verbose: int = 0,
 ) -> AlignmentModel:
-    """Train a map from old to new embeddings of the same items."""
-    pairs = len(old)
-    batch_size = min(recipe.batch_size, pairs)
-    steps = pairs // batch_size
-    model = compiled_model(recipe, new.shape[1], classifier, steps)
-    inputs = {"old_embedding": np.asarray(old, np.float32)}
-    if side_information is not None:
-        inputs["side_information"] = np.asarray(side_information, np.float32)
-    targets: dict[str, NDArray[Any]] = {"embedding": np.asarray(new, np.float32)}
-    if classifier is not None and labels is not None:
-        targets["label"] = classifier.labels(labels)
-    data = (
-        tf.data.Dataset.from_tensor_slices((inputs, targets))
-        .shuffle(pairs, seed=recipe.seed)
-        .batch(batch_size, drop_remainder=True)
-        .prefetch(2)
-    )
-    switch = math.ceil(recipe.batch_statistics_share * recipe.epochs)
+    """Train a map from old to new embeddings of the same items.
+
+    Under `strategy.scope()` it is trained by all of the strategy's replicas.
+
+    Args:
+        recipe: How.
+        old: `(n, d_old)` raw embeddings of the old version, of a floating type.
+        new: `(n, d_new)` raw embeddings of the new version of the same items.
+        labels: n class names; needed for L_disc and for `held_out_classes`.
+        classifier: The new model's own, as its version keeps it. None: the mean new
+            embedding of each class takes the place of its row.
+        side_information: `(n, d_s)` features of the same items, or None.
+        verbose: As in Keras.
+
+    Returns:
+        The trained model; `model.transform` maps embeddings, `export_alignment` makes
+        it an adapter.
+
+    Raises:
+        ValueError: Shapes that do not fit, NaN or infinity, no labels where they are
+            needed, or labels of which the classifier knows none.
+        TypeError: No floating type.
+
+    Example:
+        >>> generator = np.random.default_rng(0)
+        >>> old = generator.normal(size=(64, 4)).astype("float32")
+        >>> fct = AlignmentRecipe(
+        ...     discriminative_weight=0, uncertainty="none", hidden_size=8, epochs=6
+        ... )
+        >>> model = fit_alignment(fct, old, old[:, :3])
+        >>> model.transform(old)[0].shape
+        (64, 3)
+    """
+    pairs = StoredPairs.of(recipe, old, new, labels, classifier, side_information)
+    trained, held_out = pairs.parted(recipe.held_out_classes, recipe.seed)
+    batch_size = min(recipe.batch_size, len(trained))
+    steps = len(trained) // batch_size
+    model = compiled_model(recipe, trained, steps)
+    callbacks: list[keras.callbacks.Callback] = []
+    if recipe.base == "none":
+        switch = math.ceil(recipe.batch_statistics_share * recipe.epochs)
+        callbacks.append(FreezeBatchStatistics(switch))
+    if held_out is not None:
+        callbacks.append(
+            keras.callbacks.EarlyStopping(
+                "val_loss", patience=recipe.epochs, restore_best_weights=True
+            )
+        )
     model.fit(
-        data,
+        trained.batches(batch_size, recipe.seed),
         epochs=recipe.epochs,
-        callbacks=[FreezeBatchStatistics(switch)],
+        steps_per_epoch=steps,
+        validation_data=None
+        if held_out is None
+        else held_out.dataset().batch(batch_size),
+        callbacks=callbacks,
         verbose=verbose,
     )
-    return model
-
-
-def compiled_model(
-    recipe: AlignmentRecipe,
-    embedding_size: int,
-    classifier: Classifier | None,
-    steps_per_epoch: int,
-) -> AlignmentModel:
-    """Give the untrained model of a recipe, compiled."""
-    uncertainty = None
-    if recipe.uncertainty != "none":
-        uncertainty = layers.UncertaintyHead(
-            embedding_size if recipe.uncertainty == "components" else 1
-        )
-    discriminative = frozen = None
-    if recipe.discriminative_weight > 0 and classifier is not None:
-        discriminative = losses.for_classifier(classifier)
-        frozen = layers.FrozenClassifier(classifier)
-    model = AlignmentModel(
-        layers.AlignmentMap(
-            embedding_size,
-            hidden_size=recipe.hidden_size,
-            kernel_regularizer=keras.regularizers.L2(recipe.weight_decay / 2)
-            if recipe.weight_decay
-            else None,
-            seed=recipe.seed,
-        ),
-        uncertainty,
-        frozen,
-    )
-    loss: keras.losses.Loss = losses.Alignment(
-        losses.FeatureAlignment(recipe.components),
-        discriminative,
-        discriminative_weight=recipe.discriminative_weight,
-    )
-    if uncertainty is not None:
-        loss = losses.FastFill(loss, log_variance_weight=recipe.log_variance_weight)
-    warm_up = recipe.warm_up_epochs * steps_per_epoch
-    schedule = keras.optimizers.schedules.CosineDecay(
-        0.0 if warm_up else recipe.learning_rate,
-        decay_steps=max(1, recipe.epochs * steps_per_epoch - warm_up),
-        warmup_target=recipe.learning_rate if warm_up else None,
-        warmup_steps=warm_up,
-    )
-    model.compile(keras.optimizers.Adam(schedule), loss=loss, jit_compile=False)
     return model

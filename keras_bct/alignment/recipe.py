@@ -4,34 +4,48 @@ from __future__ import annotations
 
 import dataclasses
 
-UNCERTAINTIES = ("none", "one", "components")
-COMPONENTS = ("mean", "sum")
+CHOICES = {
+    "components": ("mean", "sum"),
+    "uncertainty": ("none", "one", "components"),
+    "base": ("none", "ridge"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class AlignmentRecipe:
     """One training of an alignment map, complete but for its data.
 
-    The defaults are the paper's recipe (METHODS.md 4) with the authors' reduction.
+    The defaults are the paper's recipe (METHODS.md 4) with the authors' reduction;
+    `residual_recipe` gives this project's own.
 
     Attributes:
         components: L_l2 as the `mean` of the squared errors of the components (the
             authors' code) or their `sum` (the paper's formula).
         discriminative_weight: Of L_disc; 0 leaves it out, and with `uncertainty`
             `none` it is FCT.
+        label_smoothing: Of L_disc where the new classifier is a Softmax.
+        prototype_scale: Where no classifier is at hand, the factor s of the
+            NormSoftmax on the mean new embeddings of the classes.
         uncertainty: `one` variance, one for each of the `components`, or `none`.
         log_variance_weight: lambda; None: as `keras_bct.losses.FastFill`.
-        hidden_size: Units of each of h's two hidden layers.
+        base: `none`: the paper's h; `ridge`: a `ResidualAlignment` on the ridge map of
+            the same pairs.
+        unit_length: Whether old embeddings, side information and new embeddings are
+            brought to unit length, for models that are compared by cosine.
+        held_out_classes: The share of classes that is not trained on: the weights of
+            the epoch with the least loss on them are kept. 0 keeps the last.
+        dropout: Of the hidden units of a `ResidualAlignment`, in training.
+        hidden_size: Units of h's hidden layers.
         epochs: How often every pair is seen.
         warm_up_epochs: Epochs over which the learning rate rises from 0; then it falls
             along a cosine.
-        batch_size: Pairs in a batch; the pairs that fill none wait for the next epoch.
+        batch_size: Pairs in a batch, which may end one epoch and begin the next.
         learning_rate: Adam's highest.
         weight_decay: Coupled, as PyTorch's Adam has it: half of it is the L2
             regulariser of the kernels.
         batch_statistics_share: Of the epochs, the first, in which BatchNorm normalises
             by the batch; afterwards by its moving averages.
-        seed: Of weights and batches.
+        seed: Of weights, batches and held-out classes.
 
     Raises:
         ValueError: A value is out of its range.
@@ -44,8 +58,14 @@ class AlignmentRecipe:
 
     components: str = "mean"
     discriminative_weight: float = 1.0
+    label_smoothing: float = 0.1
+    prototype_scale: float = 24.0
     uncertainty: str = "one"
     log_variance_weight: float | None = None
+    base: str = "none"
+    unit_length: bool = False
+    held_out_classes: float = 0.0
+    dropout: float = 0.0
     hidden_size: int = 2048
     epochs: int = 80
     warm_up_epochs: int = 5
@@ -54,3 +74,46 @@ class AlignmentRecipe:
     weight_decay: float = 2.0**-15
     batch_statistics_share: float = 0.5
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Checks the ranges."""
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"`{name}` should be one of {', '.join(choices)}. "
+                    f"Received: {getattr(self, name)!r}"
+                )
+        for name in ("hidden_size", "epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(
+                    f"`{name}` should be at least 1. Received: {getattr(self, name)}"
+                )
+        for name in (
+            "discriminative_weight",
+            "warm_up_epochs",
+            "weight_decay",
+        ):
+            if getattr(self, name) < 0:
+                raise ValueError(
+                    f"`{name}` should not be negative. Received: {getattr(self, name)}"
+                )
+        for name in ("learning_rate", "prototype_scale"):
+            if not getattr(self, name) > 0:
+                raise ValueError(
+                    f"`{name}` should be above zero. Received: {getattr(self, name)}"
+                )
+        for name in (
+            "held_out_classes",
+            "batch_statistics_share",
+            "dropout",
+            "label_smoothing",
+        ):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(
+                    f"`{name}` should be in [0, 1]. Received: {getattr(self, name)}"
+                )
+        if self.warm_up_epochs >= self.epochs:
+            raise ValueError(
+                "`warm_up_epochs` should be fewer than `epochs`. Received: "
+                f"{self.warm_up_epochs} of {self.epochs}"
+            )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keras_bct.experiments.catalogue import PUBLISHED, Size
+from keras_bct.experiments.fastfill.names import FASTFILL_NAMES
 from keras_bct.experiments.tables import CHOICE, TABLES
 
 _EPILOG = """\
@@ -17,6 +18,7 @@ run that was stopped goes on where it was, and tables share what they have in co
 
   python -m keras_bct.experiments table1 --seeds 3 --data out/kanji --output out/tables
   python -m keras_bct.experiments all --seeds 5
+  python -m keras_bct.experiments fastfill fastfill-bias --seeds 3
 """
 
 
@@ -27,10 +29,10 @@ def run(arguments: Sequence[str]) -> int:
         0, or 2 after a message where an argument cannot be used.
     """
     tables = (*TABLES, CHOICE)
-    names = [table.name for table in tables]
+    names = [*(table.name for table in tables), *FASTFILL_NAMES]
     parser = argparse.ArgumentParser(
         prog="python -m keras_bct.experiments",
-        description="Make the BCT paper's tables on the kanji.",
+        description="Make the tables of BCT and of FastFill on the kanji.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -38,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         "tables",
         nargs="+",
         metavar="TABLE",
-        help=f"{', '.join(names)}, or all for those of the paper",
+        help=f"{', '.join(names)}, or all for those of the BCT paper",
     )
     parser.add_argument(
         "--seeds", type=int, default=3, help="how many, from 0 on (default: 3)"
@@ -99,14 +101,43 @@ def run(arguments: Sequence[str]) -> int:
         wanted.update(table.name for table in TABLES)
     chosen = [table for table in tables if table.name in wanted]
     results = options.results or options.output / "results"
-    run_tables(
-        chosen,
-        TrainedVersions(options.output, prepare(options.data)),
+    if chosen:
+        run_tables(
+            chosen,
+            TrainedVersions(options.output, prepare(options.data)),
+            results,
+            seeds=options.seeds,
+            size=size,
+            train_missing=not options.no_training,
+        )
+    of_fastfill = [name for name in FASTFILL_NAMES if name in wanted]
+    if of_fastfill:
+        _run_fastfill(of_fastfill, options, results)
+    for name in (*(table.name for table in chosen), *of_fastfill):
+        print(results / f"{name}.md", file=sys.stdout)
+    return 0
+
+
+def _run_fastfill(
+    names: Sequence[str], options: argparse.Namespace, results: Path
+) -> None:
+    from keras_bct.experiments.fastfill import pictures
+    from keras_bct.experiments.fastfill.catalogue import PUBLISHED as FASTFILL_SIZE
+    from keras_bct.experiments.fastfill.run_fastfill import run_fastfill
+    from keras_bct.experiments.fastfill.tables import FASTFILL_TABLES
+    from keras_bct.experiments.trained_versions import TrainedVersions
+
+    size = FASTFILL_SIZE
+    if options.steps is not None:
+        size = dataclasses.replace(
+            size, old_steps=options.steps, new_steps=options.steps
+        )
+    data = pictures.prepare(options.data / "fastfill")
+    run_fastfill(
+        [table for table in FASTFILL_TABLES if table.name in names],
+        TrainedVersions(options.output, data, parts=pictures.TRAINING_PARTS),
         results,
         seeds=options.seeds,
         size=size,
         train_missing=not options.no_training,
     )
-    for table in chosen:
-        print(results / f"{table.name}.md", file=sys.stdout)
-    return 0

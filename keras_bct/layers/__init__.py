@@ -7,6 +7,7 @@ from keras_bct.layers.frozen_classifier import FrozenClassifier
 from keras_bct.layers.linear_head import LinearHead
 from keras_bct.layers.normalised_dense import NormalisedDense
 from keras_bct.layers.old_beside_new import OldBesideNew
+from keras_bct.layers.residual_alignment import ResidualAlignment
 from keras_bct.layers.simplex_head import SimplexHead
 from keras_bct.layers.uncertainty_head import UncertaintyHead
 
@@ -18,6 +19,7 @@ __all__ = [
     "LinearHead",
     "NormalisedDense",
     "OldBesideNew",
+    "ResidualAlignment",
     "SimplexHead",
     "UncertaintyHead",
 ]

@@ -36,6 +36,8 @@ class AlignmentModel(keras.Model):
             other.
         uncertainty: The layer psi, or None.
         classifier: The new model's classifier as a frozen layer, or None.
+        unit_length: Whether what goes in is brought to unit length first, for models
+            whose embeddings are compared by cosine.
         **kwargs: `name` and the like of `keras.Model`.
 
     Example:
@@ -54,12 +56,15 @@ class AlignmentModel(keras.Model):
         alignment_map: keras.Layer,
         uncertainty: keras.Layer | None = None,
         classifier: FrozenClassifier | None = None,
+        *,
+        unit_length: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.alignment_map = alignment_map
         self.uncertainty = uncertainty
         self.classifier = classifier
+        self.unit_length = bool(unit_length)
 
     def build(self, input_shape: dict[str, Any]) -> None:
         """Build the layers for the sizes that go in."""
@@ -85,9 +90,10 @@ class AlignmentModel(keras.Model):
         self, inputs: dict[str, Any], training: bool | None = False
     ) -> dict[str, Any]:
         """Give `embedding` and `log_variance` alone; the classifier is not asked."""
-        embedding = self.alignment_map(
-            inputs["old_embedding"], inputs.get("side_information"), training=training
-        )
+        rows = [inputs[name] for name in INPUTS if name in inputs]
+        if self.unit_length:
+            rows = [ops.normalize(each, axis=-1, epsilon=1e-12) for each in rows]
+        embedding = self.alignment_map(*rows, training=training)
         outputs = {"embedding": embedding}
         if self.uncertainty is not None:
             outputs["log_variance"] = self.uncertainty(embedding)
@@ -144,6 +150,7 @@ class AlignmentModel(keras.Model):
         """Give what the constructor takes."""
         return {
             "name": self.name,
+            "unit_length": self.unit_length,
             **{
                 name: None
                 if layer is None

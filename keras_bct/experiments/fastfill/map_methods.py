@@ -1,0 +1,137 @@
+"""The maps of FastFill's experiments as configurations that fit themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_bct import adapters
+from keras_bct.alignment.recipe import AlignmentRecipe
+from keras_bct.classifier import Classifier
+
+Floats = npt.NDArray[np.floating[Any]]
+Mapped = tuple[Floats, Floats | None]
+"""Aligned embeddings (n, d_new), and `log sigma^2` (n,) or (n, d_new) or None."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pairs:
+    """What a map is trained on.
+
+    Attributes:
+        old: (n, d_old) raw old embeddings.
+        new: (n, d_new) raw new ones of the same items.
+        labels: (n,) class names.
+        classifier: The new model's own.
+        side: (n, d_s) side information, or None.
+    """
+
+    old: Floats
+    new: Floats
+    labels: npt.NDArray[np.str_]
+    classifier: Classifier
+    side: Floats | None = None
+
+
+class MapMethod(Protocol):
+    """A frozen dataclass that says all of a map but its data."""
+
+    def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
+        """Fits the map: a function of old embeddings and side information."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Unmapped:
+    """No map: the new model is compatible by its own training."""
+
+    def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
+        """Gives the old embeddings as they are."""
+        return lambda old, side: (old, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Adapted:
+    """A method of `keras_bct.adapters`, on embeddings of unit length.
+
+    Attributes:
+        method: The method.
+        labelled: Whether it is given class names.
+    """
+
+    method: adapters.Method
+    labelled: bool = False
+
+    def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
+        """Fits the method."""
+        labels = {"labels": pairs.labels} if self.labelled else {}
+        adapter = self.method.fit(
+            unit(pairs.old),
+            unit(pairs.new),
+            old_fingerprint="old",
+            new_fingerprint="new",
+            **labels,
+        )
+        return lambda old, side: (adapter.transform(unit(old)), None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Aligned:
+    """An alignment model.
+
+    Attributes:
+        recipe: How it is trained.
+        prototypes: Whether the new model's classifier is lost, and the mean new
+            embeddings of the classes take its place.
+        side_information: Whether it is given the side information.
+    """
+
+    recipe: AlignmentRecipe
+    prototypes: bool = False
+    side_information: bool = False
+
+    def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
+        """Trains the model on stored embeddings."""
+        # Here, so that finding what is there already does not wait for Keras.
+        from keras_bct.alignment import fit_alignment
+
+        side = pairs.side if self.side_information else None
+        model = fit_alignment(
+            self.recipe,
+            pairs.old,
+            pairs.new,
+            labels=pairs.labels.tolist(),
+            classifier=None if self.prototypes else pairs.classifier,
+            side_information=side,
+        )
+        return lambda old, side: model.transform(
+            old, side if self.side_information else None
+        )
+
+
+def description(configuration: Any) -> dict[str, Any]:
+    """Gives a configuration as plain values: its type, and what is not the default.
+
+    So a field that is added later, with a default that changes nothing, leaves the
+    digests of what was fitted before it as they are.
+
+    Example:
+        >>> description(Aligned(AlignmentRecipe(epochs=9)))["recipe"]
+        {'type': 'AlignmentRecipe', 'epochs': 9}
+    """
+    values: dict[str, Any] = {"type": type(configuration).__name__}
+    for field in dataclasses.fields(configuration):
+        value = getattr(configuration, field.name)
+        if dataclasses.is_dataclass(value):
+            values[field.name] = description(value)
+        elif value != field.default:
+            values[field.name] = value
+    return values
+
+
+def unit(rows: Floats) -> Floats:
+    """Brings rows to unit length, as the cosine does at use."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))

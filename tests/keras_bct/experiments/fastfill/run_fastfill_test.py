@@ -1,0 +1,190 @@
+"""An experiment from stored embeddings to its files, without image models."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from keras_bct import adapters
+from keras_bct.alignment import AlignmentRecipe
+from keras_bct.classifier import Classifier
+from keras_bct.data.kanji_split import load_split
+from keras_bct.evaluation import EmbeddingSet
+from keras_bct.experiments.fastfill import run_fastfill as module
+from keras_bct.experiments.fastfill.aligned_parts import Migration
+from keras_bct.experiments.fastfill.claims import above, normalised_area, tau
+from keras_bct.experiments.fastfill.map_methods import (
+    Adapted,
+    Aligned,
+    Unmapped,
+    description,
+)
+from keras_bct.experiments.fastfill.rows import BackfillRow, FastFillTable, Setting
+
+TEST = Setting("some classes", "seen")
+CLASSES = load_split().train[:12]
+
+
+class Versions:
+    """Stands for trained models: embeddings made up, new ones better than old ones."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.data_digests = dict.fromkeys(("old", "new", "seen"), "1f")
+        generator = np.random.default_rng(0)
+        self._centres = generator.normal(size=(12, 8))
+        self._turn = np.linalg.qr(generator.normal(size=(8, 8)))[0]
+
+    def digests(self, parts):
+        return dict.fromkeys(parts, "1f")
+
+    def is_trained(self, training):
+        return training.name != "missing"
+
+    def version(self, training):
+        folder = self.directory / training.name
+        Classifier("cosface", self._centres, CLASSES, scale=8.0, margin=0.2).save(
+            folder / "assets.extra"
+        )
+        return folder
+
+    def embeddings(self, training, part):
+        generator = np.random.default_rng(len(part))
+        label = np.repeat(np.arange(12), 5 if part == "seen" else 30)
+        content = self._centres[label] + 0.5 * generator.normal(size=(len(label), 8))
+        if training.name == "old":
+            content += 0.8 * generator.normal(size=content.shape)
+            content = content @ self._turn
+        ids = [str(number) for number in range(len(label))]
+        return EmbeddingSet(
+            ids, np.array(CLASSES)[label].tolist(), None, content.astype(np.float32)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    name: str
+
+    def digest(self, data):
+        return self.name
+
+
+RIDGE = Adapted(adapters.Ridge())
+FITTED = Aligned(
+    AlignmentRecipe(hidden_size=8, epochs=6, warm_up_epochs=1, batch_size=64)
+)
+
+
+def rows(catalogue):
+    migration = Migration(Model("old"), Model("new"), "new")
+    gone = Migration(Model("old"), Model("missing"), "new")
+    return (
+        BackfillRow("none, random", migration, Unmapped()),
+        BackfillRow("ridge, random", migration, RIDGE),
+        BackfillRow("ridge, class mean", migration, RIDGE, "class mean"),
+        BackfillRow("ridge, oracle", migration, RIDGE, "loss"),
+        BackfillRow("fitted, sigma", migration, FITTED, "sigma"),
+        BackfillRow("gone, random", gone, Unmapped()),
+    )
+
+
+TABLE = FastFillTable(
+    "trial",
+    "A trial",
+    "What it shows.",
+    rows,
+    settings=(TEST,),
+    claims=(
+        normalised_area(TEST, "ridge, random", -9.0),
+        above(TEST, "none, random", "ridge, random"),
+        tau(TEST, "ridge, oracle", 0.99),
+    ),
+    by_group=True,
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    said = []
+    module.run_fastfill(
+        [TABLE],
+        Versions(folder),
+        folder / "results",
+        seeds=1,
+        train_missing=False,
+        say=said.append,
+    )
+    return folder, said
+
+
+def numbers(made):
+    content = json.loads((made[0] / "results/trial.json").read_text("utf-8"))
+    return content["seeds"]["0"]["some classes"]
+
+
+def test_a_map_is_better_than_none_and_the_end_is_the_new_model(made):
+    found = numbers(made)
+    starts = {
+        title: values["metrics"]["retrieval/mAP"]["points"][0]
+        for title, values in found.items()
+    }
+    assert starts["ridge, random"] > starts["none, random"] + 0.1
+    assert (
+        len({v["metrics"]["retrieval/mAP"]["points"][-1] for v in found.values()}) == 1
+    )
+
+
+def test_the_oracles_order_is_better_than_a_random_one(made):
+    area = {
+        title: values["metrics"]["retrieval/mAP"]["area"]
+        for title, values in numbers(made).items()
+    }
+    assert area["ridge, oracle"] > area["ridge, random"]
+    assert numbers(made)["ridge, oracle"]["tau"] == pytest.approx(1.0)
+
+
+def test_files_say_what_is_missing_and_what_was_expected(made):
+    text = (made[0] / "results/trial.md").read_text("utf-8")
+    assert "seed 0: missing gone, random" in text
+    assert "normalised area of ridge, random at least -9.0 | 0 | yes" in text
+    assert "area of none, random above ridge, random | 0 | **no**" in text
+    assert (made[0] / "results/trial.png").stat().st_size > 10_000
+
+
+def test_maps_are_fitted_once(made):
+    folder, said = made
+    assert sum("AlignmentRecipe" in line for line in said) == 1
+    again = []
+    module.run_fastfill(
+        [TABLE],
+        Versions(folder),
+        folder / "again",
+        seeds=1,
+        train_missing=False,
+        say=again.append,
+    )
+    assert again == []
+    assert (folder / "again/trial.json").read_text() == (
+        folder / "results/trial.json"
+    ).read_text()
+
+
+def test_a_field_at_its_default_is_no_part_of_the_digest():
+    assert description(FITTED) == {
+        "type": "Aligned",
+        "recipe": {
+            "type": "AlignmentRecipe",
+            "hidden_size": 8,
+            "epochs": 6,
+            "warm_up_epochs": 1,
+            "batch_size": 64,
+        },
+    }
+
+
+def test_unknown_order_is_refused():
+    migration = Migration(Model("old"), Model("new"), "new")
+    with pytest.raises(ValueError, match=r"`order` should be one of.*'best'"):
+        BackfillRow("x", migration, RIDGE, "best")
