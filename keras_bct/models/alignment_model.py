@@ -41,7 +41,7 @@ class AlignmentModel(keras.Model):
         **kwargs: `name` and the like of `keras.Model`.
 
     Example:
-        >>> from keras_bct.layers import AlignmentMap
+        >>> from keras_bct.layers import AlignmentMap, UncertaintyHead
         >>> model = AlignmentModel(AlignmentMap(3, hidden_size=8), UncertaintyHead())
         >>> outputs = model({"old_embedding": np.ones((2, 5), "float32")})
         >>> {name: tuple(output.shape) for name, output in outputs.items()}
