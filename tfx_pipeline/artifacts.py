@@ -1,5 +1,7 @@
 """The artifact types that this pipeline adds to TFX's own."""
 
+import pathlib
+
 from tfx.types.artifact import Artifact, Property, PropertyType
 
 
@@ -10,6 +12,31 @@ def evidence_file(number: int) -> str:
     ('evidence.json', 'evidence-2.json')
     """
     return "evidence.json" if number == 1 else f"evidence-{number}.json"
+
+
+def adapter_folder(uri: str, number: int) -> pathlib.Path:
+    """Folder of the adapter for the first, second, ... older version.
+
+    >>> adapter_folder("/artifact", 1).name, adapter_folder("/artifact", 2).name
+    ('adapter', 'adapter-2')
+    """
+    return pathlib.Path(uri, "adapter" if number == 1 else f"adapter-{number}")
+
+
+class AlignmentAdapter(Artifact):
+    """Adapters from older versions' spaces to a new model's, a folder for each.
+
+    That of the predecessor is `adapter`, and the properties are about it. There is none
+    where there is no older version; then `pairs` is 0.
+    """
+
+    TYPE_NAME = "AlignmentAdapter"
+    PROPERTIES = {  # noqa: RUF012 - TFX reads a plain class attribute
+        "method": Property(type=PropertyType.STRING),
+        "pairs": Property(type=PropertyType.INT),
+        "old_fingerprint": Property(type=PropertyType.STRING),
+        "new_fingerprint": Property(type=PropertyType.STRING),
+    }
 
 
 class CompatibilityEvidence(Artifact):

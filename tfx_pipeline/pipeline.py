@@ -1,11 +1,15 @@
 """The pipeline: examples in, a gated version and its index out."""
 
 import dataclasses
+import json
 import os
+from typing import Any
 
 from tfx import v1 as tfx
 
 from keras_bct.training import Recipe
+from tfx_pipeline.aligner import Aligner
+from tfx_pipeline.aligner.methods import check_method
 from tfx_pipeline.compatibility_evaluator import CompatibilityEvaluator
 from tfx_pipeline.predecessor_resolver import PredecessorResolver
 from tfx_pipeline.registry_pusher import RegistryPusher
@@ -15,6 +19,7 @@ from tfx_pipeline.scann_indexer import ScannIndexer
 # would answer for a registry that has moved on.
 UNCACHED = (
     PredecessorResolver,
+    Aligner,
     CompatibilityEvaluator,
     RegistryPusher,
     ScannIndexer,
@@ -56,6 +61,30 @@ class Gallery:
 
 
 @dataclasses.dataclass(frozen=True)
+class Alignment:
+    """How stored vectors are mapped into the new model's space.
+
+    Attributes:
+        method: `Ridge`, `Procrustes`, `ScaledRotation`, `LowRank`, `ResidualMLP` or
+            `FastFill`; see docs/adapters.md and docs/alignment.md.
+        settings: What the method is told, by name.
+        embeddings: Name of the gallery that stores the older versions' embeddings of
+            training pictures; those that it does not store are embedded once a run.
+
+    Raises:
+        ValueError: An unknown method, or settings that it does not take.
+    """
+
+    method: str = "Ridge"
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    embeddings: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the method and its settings."""
+        check_method(self.method, self.settings)
+
+
+@dataclasses.dataclass(frozen=True)
 class PipelineConfiguration:
     """One run of the pipeline, as its YAML file says it.
 
@@ -66,10 +95,13 @@ class PipelineConfiguration:
         model_name: The name of the model in the registry.
         alias: The alias that a blessed model is promoted to.
         protocol: Path of the protocol file.
-        paragon: The version at the top of the gain; empty for no gain.
+        paragon: The version at the top of the gain; empty for no gain; `new` for the
+            trained model itself.
         data: The training pictures.
         gallery: The gallery that is served.
         recipe: How to train.
+        aligner: How stored vectors are mapped, for a model that is trained freely;
+            None for one that is trained to work on them as they are.
     """
 
     name: str
@@ -82,6 +114,7 @@ class PipelineConfiguration:
     gallery: Gallery
     recipe: Recipe
     paragon: str = ""
+    aligner: Alignment | None = None
 
 
 def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
@@ -124,11 +157,28 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
         eval_args=tfx.proto.EvalArgs(),
         custom_config={"recipe": dataclasses.asdict(configuration.recipe)},
     )
+    # Absent inputs are left out, as TFX wants it.
+    aligned: dict[str, Any] = {}
+    aligners = []
+    if configuration.aligner is not None:
+        aligner = Aligner(
+            examples=examples.outputs["examples"],
+            model=trainer.outputs["model"],
+            predecessor=resolver.outputs["model"],
+            gallery=configuration.gallery.name,
+            method=configuration.aligner.method,
+            settings=json.dumps(configuration.aligner.settings),
+            embeddings=configuration.aligner.embeddings,
+            **registry_model,
+        )
+        aligners = [aligner]
+        aligned = {"adapter": aligner.outputs["adapter"]}
     evaluator = CompatibilityEvaluator(
         model=trainer.outputs["model"],
         predecessor=resolver.outputs["model"],
         protocol=configuration.protocol,
         paragon=configuration.paragon,
+        **aligned,
         **registry_model,
     )
     pusher = RegistryPusher(
@@ -137,6 +187,9 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
         blessing=evaluator.outputs["blessing"],
         evidence=evaluator.outputs["evidence"],
         protocol=configuration.protocol,
+        gallery=configuration.gallery.name,
+        queries=configuration.gallery.queries,
+        **aligned,
         **registry_model,
     )
     indexer = ScannIndexer(
@@ -144,6 +197,7 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
         gallery=configuration.gallery.name,
         images=configuration.gallery.images,
         queries=configuration.gallery.queries,
+        **aligned,
         **registry_model,
     )
     return tfx.dsl.Pipeline(
@@ -162,6 +216,7 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
             validator,
             resolver,
             trainer,
+            *aligners,
             evaluator,
             pusher,
             indexer,

@@ -17,7 +17,15 @@ from tfx.types.standard_artifacts import Model, ModelBlessing
 from tfx.utils import path_utils
 
 from registry import Evidence, Registry, Version, measure_evidence
-from tfx_pipeline.artifacts import CompatibilityEvidence, evidence_file
+from tfx_pipeline.artifacts import (
+    AlignmentAdapter,
+    CompatibilityEvidence,
+    evidence_file,
+)
+from tfx_pipeline.older_versions import Older, as_served, through_new_adapters
+
+THE_MODEL_ITSELF = "new"
+"""As a paragon: a model that was trained freely is its own."""
 
 
 @tfx.dsl.components.component
@@ -31,13 +39,16 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
     blessing: OutputArtifact[ModelBlessing],
     evidence: OutputArtifact[CompatibilityEvidence],
     paragon: Parameter[str] = "",
+    adapter: InputArtifact[AlignmentAdapter] = None,
 ) -> None:
     """Blesses a model when the protocol's gate says that it is compatible.
 
     It has to be so with the predecessor, and with every version that made vectors of
-    the index that the alias serves: edges are not composed. Without any of these there
-    is nothing to be compatible with: the model is blessed, and the answer is
-    `bootstrap`.
+    the index that the alias serves, in the way that this index holds them: edges are
+    not composed. Without any of these there is nothing to be compatible with: the model
+    is blessed, and the answer is `bootstrap`.
+
+    With the adapters of Aligner it is M(new, h(old)) that is compared with M(old, old).
 
     Args:
         model: The trained model.
@@ -48,23 +59,31 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
         protocol: Path of the protocol file.
         blessing: TFX's standard blessing, an empty file and the property `blessed`.
         evidence: The gate's answer, and the numbers for each of these versions.
-        paragon: The version at the top of the gain; empty for no gain.
+        paragon: The version at the top of the gain; empty for no gain; `new` for the
+            model itself, as one that was trained freely.
+        adapter: The output of Aligner; None for vectors as they are served now.
     """
     registry = Registry(registry_root)
     os.makedirs(evidence.uri, exist_ok=True)
     answer, reasons = "bootstrap", []
-    older = _older(registry, model_name, alias, predecessor)
-    for number, version in enumerate(older, start=1):
-        measured = _measure(registry, model, version, protocol, paragon)
-        pathlib.Path(evidence.uri, evidence_file(number)).write_text(
-            json.dumps(dataclasses.asdict(measured))
-        )
-        if number == 1:
-            evidence.protocol_digest = measured.protocol_digest
-            evidence.data_digest = measured.data_digest
-        if answer in ("bootstrap", "yes") or measured.answer == "no":
-            answer = measured.answer
-        reasons += [f"against {version}: {reason}" for reason in measured.reasons]
+    with contextlib.ExitStack() as stack:
+        if adapter is None:
+            served = as_served(registry, model_name, alias, predecessor)
+            older = stack.enter_context(served)
+        else:
+            older = through_new_adapters(registry, adapter)
+        for number, one in enumerate(older, start=1):
+            measured = _measure(registry, model, one, protocol, paragon)
+            pathlib.Path(evidence.uri, evidence_file(number)).write_text(
+                json.dumps(dataclasses.asdict(measured))
+            )
+            if number == 1:
+                evidence.protocol_digest = measured.protocol_digest
+                evidence.data_digest = measured.data_digest
+            if answer in ("bootstrap", "yes") or measured.answer == "no":
+                answer = measured.answer
+            against = f"{one.version}" + (" through an adapter" if one.adapter else "")
+            reasons += [f"against {against}: {reason}" for reason in measured.reasons]
     reasons = reasons or ["There is no predecessor."]
     print(f"gate: {answer}", *reasons, sep="\n  ", flush=True)
     evidence.answer = answer
@@ -80,37 +99,23 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
     blessing.set_string_custom_property("reasons", "\n".join(reasons))
 
 
-def _older(
-    registry: Registry, model_name: str, alias: str, predecessor: Model
-) -> list[Version]:
-    """The versions that the registry will ask about, the predecessor first."""
-    found = [a for a in registry.aliases(model_name) if a.name == alias]
-    name = predecessor.get_string_custom_property("version")
-    older = [registry.version(name)] if name else []
-    for standing in found:
-        older.append(standing.version)
-        for made_by in standing.index.fingerprints if standing.index else ():
-            version = registry.version_with(made_by)
-            if version is not None:
-                older.append(version)
-    first: dict[str, Version] = {}
-    for version in older:
-        first.setdefault(version.fingerprint, version)
-    return list(first.values())
-
-
 def _measure(
-    registry: Registry, model: Model, older: Version, protocol: str, paragon: str
+    registry: Registry, model: Model, older: Older, protocol: str, paragon: str
 ) -> Evidence:
+    new = path_utils.serving_model_path(model.uri)
     with contextlib.ExitStack() as stack:
 
         def directory(version: Version) -> pathlib.Path:
             return stack.enter_context(registry.local_version(version))
 
+        top: str | pathlib.Path | None = new if paragon == THE_MODEL_ITSELF else None
+        if paragon and top is None:
+            top = directory(registry.version(paragon))
         return measure_evidence(
-            path_utils.serving_model_path(model.uri),
-            directory(older),
+            new,
+            directory(older.version),
             protocol,
-            directory(registry.version(paragon)) if paragon else None,
+            top,
+            adapter_dir=older.adapter,
             galleries=registry.galleries_folder,
         )

@@ -14,8 +14,18 @@ from tfx.types.standard_artifacts import Model, ModelBlessing, PushedModel
 from tfx.utils import path_utils
 
 from keras_bct.configuration import from_mapping
-from registry import Evidence, GateRefusedError, Registry, VersionExistsError
-from tfx_pipeline.artifacts import CompatibilityEvidence
+from registry import (
+    Adapter,
+    AdapterExistsError,
+    Evidence,
+    GateRefusedError,
+    Registry,
+    Version,
+    VersionExistsError,
+)
+from tfx_pipeline.artifacts import AlignmentAdapter, CompatibilityEvidence
+from tfx_pipeline.older_versions import adapters_of
+from tfx_pipeline.recall_queries import embedded_queries
 
 
 @tfx.dsl.components.component
@@ -29,6 +39,9 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
     alias: Parameter[str],
     protocol: Parameter[str],
     pushed_model: OutputArtifact[PushedModel],
+    gallery: Parameter[str] = "",
+    queries: Parameter[str] = "",
+    adapter: InputArtifact[AlignmentAdapter] = None,
 ) -> None:
     """Registers every model with its evidence; promotes only a blessed one.
 
@@ -36,6 +49,10 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
     blessing given before the alias or its index moved does not count. A model whose
     files are registered already, by a run that was stopped or one with other terms,
     keeps its number.
+
+    Adapters are registered with it. What is blessed through them searches no vectors as
+    they are stored, so an index of the gallery's vectors through them is built first,
+    and the alias moves to the model and that index in one step.
 
     Args:
         model: The trained model.
@@ -48,6 +65,10 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
         protocol: Path of the protocol file, kept with a new alias.
         pushed_model: Names the version; the property `pushed` says whether the alias
             stands at it, `reasons` why not.
+        gallery: The name of the gallery that is served, where there are adapters.
+        queries: TFRecord pattern of pictures to measure that index's recall with;
+            empty to measure with rows of the gallery.
+        adapter: The output of Aligner; None for vectors as they are served now.
     """
     registry = Registry(registry_root)
     try:
@@ -58,15 +79,21 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
         )
     except VersionExistsError as error:
         version = registry.version(error.version)
+    adapters = [] if adapter is None else _register(registry, adapter)
     for path in sorted(pathlib.Path(evidence.uri).glob("evidence*.json")):
         measured = json.loads(path.read_text())
         registry.add_evidence(from_mapping(Evidence, measured, source=str(path)))
     reasons = blessing.get_string_custom_property("reasons").splitlines()
     pushed = model_utils.is_model_blessed(blessing)
     if pushed:
+        index = _index_through(registry, version, gallery, adapters, queries)
         try:
             registry.promote(
-                str(version), alias, require_compatible=True, protocol=protocol
+                str(version),
+                alias,
+                require_compatible=True,
+                protocol=protocol,
+                index=index,
             )
         except GateRefusedError as refused:
             pushed, reasons = False, list(refused.reasons)
@@ -80,3 +107,39 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
     pushed_model.set_string_custom_property("reasons", "\n".join(reasons))
     pushed_model.set_string_custom_property("pushed_destination", version.location)
     pushed_model.set_string_custom_property("pushed_version", str(version))
+
+
+def _register(registry: Registry, artifact: AlignmentAdapter) -> list[Adapter]:
+    registered = []
+    for folder in adapters_of(artifact):
+        try:
+            registered.append(registry.add_adapter(folder))
+        except AdapterExistsError as error:
+            registered.append(registry.adapter(error.adapter))
+    return registered
+
+
+def _index_through(
+    registry: Registry,
+    version: Version,
+    gallery: str,
+    adapters: list[Adapter],
+    queries: str,
+) -> str | None:
+    """Name of an index of the gallery's vectors through these adapters.
+
+    None where the gallery has no vectors for them: then the alias's own stays.
+    """
+    known = adapters and gallery in registry.galleries()
+    held = registry.gallery(gallery).fingerprints if known else {}
+    fit = [adapter for adapter in adapters if adapter.old_fingerprint in held]
+    if not fit:
+        return None
+    index = registry.build_index(
+        gallery,
+        version.model,
+        distance=version.distance,
+        through=[str(adapter) for adapter in fit],
+        queries=embedded_queries(registry, version, queries),
+    )
+    return str(index)

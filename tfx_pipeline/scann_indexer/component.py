@@ -13,9 +13,9 @@ from tfx.dsl.component.experimental.annotations import (
 from tfx.types.standard_artifacts import PushedModel
 
 from keras_bct.data import read_records
-from keras_bct.models import load_embedder
-from registry import Registry
-from tfx_pipeline.artifacts import ScannIndex
+from registry import Registry, SearchIndex
+from tfx_pipeline.artifacts import AlignmentAdapter, ScannIndex
+from tfx_pipeline.recall_queries import embedded_queries
 
 
 @tfx.dsl.components.component
@@ -28,12 +28,17 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     index: OutputArtifact[ScannIndex],
     images: Parameter[str] = "",
     queries: Parameter[str] = "",
+    adapter: InputArtifact[AlignmentAdapter] = None,
 ) -> None:
     """Indexes the gallery as it is stored, for the version just promoted.
 
     Nothing that the gallery already holds is embedded again. Only pictures of `images`
     whose ids the gallery does not hold yet are embedded, with the promoted version;
     without `images`, none are. After a run that promoted nothing, nothing is published.
+
+    Vectors that go through adapters in the index that the alias serves go through them
+    in the new one too. With the adapters of Aligner, RegistryPusher has published that
+    index already, and there is another one only when pictures were added.
 
     Args:
         pushed_model: The output of RegistryPusher.
@@ -45,6 +50,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
         images: TFRecord pattern of the gallery's pictures; empty for none.
         queries: TFRecord pattern of pictures to measure recall with, embedded by the
             promoted version; empty to measure with rows of the gallery.
+        adapter: The output of Aligner; None for vectors as they are served now.
     """
     os.makedirs(index.uri, exist_ok=True)
     if not pushed_model.get_int_custom_property("pushed"):
@@ -55,17 +61,29 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     version = registry.version(
         pushed_model.get_string_custom_property("pushed_version")
     )
+    served = registry.alias(f"{model_name}@{alias}").index
     if images:
-        added = registry.add_pictures(gallery, read_records(images), version)
+        added = registry.add_pictures(
+            gallery,
+            read_records(images),
+            version,
+            # Beside rows that were mapped into this version's space.
+            whole=served is not None and bool(served.adapters),
+        )
         print(f"gallery {gallery}: {added} new rows by {version}", flush=True)
-    asked = None
-    if queries:
-        pictures = read_records(queries)
-        with registry.local_version(version) as directory:
-            asked = load_embedder(directory).embed_bytes(
-                pictures.images, pictures.ids.tolist()
-            )
-    published = registry.publish_index(gallery, model_name, alias, queries=asked)
+    if (
+        adapter is not None
+        and served is not None
+        and _covers(registry, served, gallery)
+    ):
+        published = served
+    else:
+        published = registry.publish_index(
+            gallery,
+            model_name,
+            alias,
+            queries=embedded_queries(registry, version, queries),
+        )
     print(
         f"index {published}: {published.rows} rows, "
         f"recall@10 {published.recall_at_10:.4f}",
@@ -76,6 +94,19 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     index.recall_at_10 = published.recall_at_10
     pathlib.Path(index.uri, "index.json").write_text(
         json.dumps(
-            {"index": str(published), "fingerprints": dict(published.fingerprints)}
+            {
+                "index": str(published),
+                "fingerprints": dict(published.fingerprints),
+                "adapters": dict(published.adapters),
+            }
         )
+    )
+
+
+def _covers(registry: Registry, index: SearchIndex, gallery: str) -> bool:
+    """Whether an index through adapters has every row of the gallery."""
+    generation = registry.gallery(gallery).generation
+    return bool(index.adapters) and (index.gallery, index.generation) == (
+        gallery,
+        generation,
     )

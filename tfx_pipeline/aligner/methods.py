@@ -1,0 +1,95 @@
+"""The methods that a run can name for its map."""
+
+import dataclasses
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from keras_bct import adapters
+from keras_bct.adapters import OldToNew
+from keras_bct.configuration import from_mapping
+from tfx_pipeline.aligner.pairs import Pairs
+
+FASTFILL = "FastFill"
+METHODS: dict[str, type[adapters.Method]] = {
+    method.__name__: method
+    for method in (
+        adapters.LowRank,
+        adapters.Procrustes,
+        adapters.ResidualMLP,
+        adapters.Ridge,
+        adapters.ScaledRotation,
+    )
+}
+"""Those that see nothing but the pairs; `FASTFILL` sees labels and a classifier too."""
+
+
+def check_method(method: str, settings: Mapping[str, Any]) -> None:
+    """Raises before any work when a map cannot be fitted so.
+
+    Raises:
+        ValueError: An unknown method, or settings that it does not take.
+    """
+    if method == FASTFILL:
+        _recipe(settings)
+        return
+    if method not in METHODS:
+        raise ValueError(
+            f"`aligner.method` should be one of {[*METHODS, FASTFILL]}. Received: "
+            f"{method!r}."
+        )
+    try:
+        METHODS[method](**settings)
+    except TypeError as error:
+        raise ValueError(
+            f"`aligner.settings` should be those of {method}. Received: "
+            f"{dict(settings)} ({error})."
+        ) from error
+
+
+def fit(
+    method: str,
+    settings: Mapping[str, Any],
+    pairs: Pairs,
+    directory: pathlib.Path,
+) -> OldToNew:
+    """Fits a map and writes it as an adapter.
+
+    Args:
+        method: Its name.
+        settings: What it is told.
+        pairs: Old and new embeddings of the same pictures.
+        directory: Where the adapter goes.
+    """
+    versions = {
+        "old_fingerprint": pairs.old_fingerprint,
+        "new_fingerprint": pairs.new_fingerprint,
+    }
+    if method != FASTFILL:
+        fitted = METHODS[method](**settings).fit(pairs.old, pairs.new, **versions)
+        fitted.save(directory)
+        return fitted
+    # Keras, and minutes of training, for this one alone.
+    from keras_bct.alignment import fit_alignment
+    from keras_bct.alignment.export_alignment import export_alignment
+
+    recipe = _recipe(settings)
+    return export_alignment(
+        directory,
+        fit_alignment(
+            recipe,
+            pairs.old,
+            pairs.new,
+            labels=pairs.labels,
+            classifier=pairs.classifier,
+        ),
+        pairs=len(pairs.old),
+        settings=dataclasses.asdict(recipe),
+        **versions,
+    )
+
+
+def _recipe(settings: Mapping[str, Any]) -> Any:
+    from keras_bct.alignment import AlignmentRecipe
+
+    return from_mapping(AlignmentRecipe, dict(settings), source="`aligner.settings`")
