@@ -61,10 +61,12 @@ def run_fastfill(
         for seed in range(seeds):
             rows = table.rows(FastFillCatalogue(seed, size))
             ready = [row for row in rows if train_missing or _is_ready(row, versions)]
-            numbers[seed] = {
-                setting.name: {row.title: measure(row, setting, seed) for row in ready}
-                for setting in table.settings
-            }
+            numbers[seed] = {setting.name: {} for setting in table.settings}
+            # Row by row, so that a map is fitted once for all settings.
+            for row in ready:
+                for setting in table.settings:
+                    measured = measure(row, setting, seed)
+                    numbers[seed][setting.name][row.title] = measured
             digests[seed] = {
                 row.title: aligned.digest(row.method, row.migration) for row in rows
             }

@@ -26,6 +26,7 @@ pairs."""
 OURS = AlignmentRecipe(
     components="sum",
     discriminative_weight=0.06,
+    log_variance_weight=0.5,
     base="ridge",
     unit_length=True,
     dropout=0.5,
