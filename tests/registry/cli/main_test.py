@@ -35,7 +35,7 @@ def every(commands, *before):
         yield from every(command.subcommands, *words)
 
 
-@pytest.mark.parametrize(("name", "command"), every(COMMANDS))
+@pytest.mark.parametrize(("name", "command"), list(every(COMMANDS)))
 def test_each_help_shows_an_example_that_parses(run, name, command):
     shown = run(*name, "--help")
     assert shown.code == 0
