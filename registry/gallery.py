@@ -96,7 +96,8 @@ class Gallery(Generation):
 
         Raises:
             InvalidGalleryError: No rows, an id twice, another width, NaN or infinity.
-            RegistryError: They cannot be written. Nothing was appended.
+            RegistryError: They cannot be written; the message says whether they were
+                appended.
         """
         columns, vectors = check_rows(
             embedding_size or self.embedding_size, ids, embeddings, labels, cameras
@@ -130,6 +131,19 @@ class Gallery(Generation):
             if path.name not in named:
                 path.unlink(missing_ok=True)
 
+    def clear_after_failure(self) -> bool:
+        """Removes what a commit that failed left; for who holds the lock.
+
+        The last sync can fail when the manifest is in its place already, so the
+        manifest as it is now says what is named.
+
+        Returns:
+            Whether this is still the current generation.
+        """
+        now_at = replace(self, **read_manifest(self.folder))
+        now_at.remove_unnamed()
+        return now_at.generation == self.generation
+
     def _write(
         self, columns: dict[str, pa.Array], vectors: Floats, fingerprint: str
     ) -> Gallery:
@@ -139,10 +153,13 @@ class Gallery(Generation):
             segment = write_segment(path, columns, vectors, fingerprint, generation)
             return self.following((*self.segments, segment))
         except OSError as error:
-            path.unlink(missing_ok=True)
+            why = error.strerror or error
             raise RegistryError(
-                f"{len(vectors):,} rows could not be appended to {self.folder}: "
-                f"{error.strerror or error}. Nothing was appended."
+                f"{len(vectors):,} rows could not be appended to {self.folder}: {why}. "
+                "Nothing was appended."
+                if self.clear_after_failure()
+                else f"{len(vectors):,} rows are in {self.folder}, but the disk does "
+                f"not confirm it: {why}. Until it does a power cut may take them away."
             ) from error
 
     def following(

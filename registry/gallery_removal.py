@@ -35,7 +35,8 @@ def remove_rows(gallery: Gallery, ids: Sequence[str]) -> Gallery:
     Raises:
         NotFoundError: There is no row of one of them. Nothing was removed.
         IntegrityError: Files of the gallery are not what was written.
-        RegistryError: The rest cannot be written. Nothing was removed.
+        RegistryError: The rest cannot be written; the message says whether rows were
+            removed.
     """
     wanted = pa.array(sorted(set(ids)), pa.string())
     with locked(gallery.folder):
@@ -59,10 +60,13 @@ def remove_rows(gallery: Gallery, ids: Sequence[str]) -> Gallery:
                 kept += _without(current, segment, wanted, generation, len(kept))
             after = current.following(tuple(kept), oldest=generation)
         except OSError as error:
-            current.remove_unnamed()
+            why = error.strerror or error
             raise RegistryError(
-                f"{gallery.folder} could not be written without the rows: "
-                f"{error.strerror or error}. Nothing was removed."
+                f"{gallery.folder} could not be written without the rows: {why}. "
+                "Nothing was removed."
+                if current.clear_after_failure()
+                else f"{gallery.folder} is without the rows, but the disk does not "
+                f"confirm it: {why}. Until it does a power cut may bring them back."
             ) from error
         # Only now that nobody is told of them.
         after.remove_unnamed()

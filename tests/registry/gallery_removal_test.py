@@ -105,6 +105,32 @@ def test_a_full_disk_changes_nothing(gallery, monkeypatch):
     assert files(gallery) == before
 
 
+def test_rows_are_removed_where_the_disk_does_not_confirm_it(gallery, monkeypatch):
+    """The last sync fails, of the folder in which the manifest was replaced."""
+    replace, sync, replaced = os.replace, os.fsync, []
+
+    def remember(*paths):
+        replace(*paths)
+        replaced.append(paths)
+
+    def refuse(handle):
+        if replaced:
+            raise OSError(5, "Input/output error")
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", remember)
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(
+            RegistryError, match=r"is without the rows.*a power cut may"
+        ):
+            remove_rows(gallery, ["j"])
+    after = Gallery.open(gallery.folder)
+    assert after.read().column("id") == ["i", "k", "l", "m", "n"]
+    assert after.verify() == []
+    assert files(after) == sorted(segment.file for segment in after.segments)
+
+
 @pytest.mark.parametrize("instant", ["before the manifest", "after the manifest"])
 def test_killed_it_has_happened_or_it_has_not(gallery, environment, instant):
     script = (

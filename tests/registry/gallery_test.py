@@ -208,6 +208,32 @@ def test_a_full_disk_changes_nothing(gallery, monkeypatch):
     assert len(list(gallery.folder.glob("segment-*"))) == 1
 
 
+def test_rows_that_the_manifest_names_stay_where_the_disk_does_not_confirm_it(
+    gallery, monkeypatch
+):
+    """The last sync fails, of the folder in which the manifest was replaced."""
+    replace, sync, replaced = os.replace, os.fsync, []
+
+    def remember(*paths):
+        replace(*paths)
+        replaced.append(paths)
+
+    def refuse(handle):
+        if replaced:
+            raise OSError(5, "Input/output error")
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", remember)
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(RegistryError, match=r"1 rows are in .*a power cut may"):
+            gallery.append(["m"], ROWS[:1], NEW)
+    after = Gallery.open(gallery.folder)
+    assert after.read().column("id") == ["i", "j", "k", "l", "m"]
+    assert after.verify() == []
+    assert after.append(["n"], ROWS[:1], NEW).rows == 6
+
+
 def test_two_writers_lose_no_row(gallery, environment):
     script = (
         "import sys, numpy as np\n"
