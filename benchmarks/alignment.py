@@ -13,12 +13,9 @@ prints: a step costs the same from the first to the last.
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +23,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.evaluation import Figure, Runner, peak_above
+from benchmarks.figures import (
+    Figure,
+    Parts,
+    Runner,
+    command_line,
+    peak_above,
+    print_figures,
+)
 from keras_bct import adapters
 
 Singles = NDArray[np.float32]
@@ -213,7 +217,7 @@ def print_peak(name: str, size: int) -> None:
         print(peak_above(lambda: adapter.transform(stored)) - result - stored.nbytes)
 
 
-PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
+PARTS: Parts = {
     "transform": (transform, 1_000_000, 16_384),
     "fits": (fits, 1_000_000, 200_000),
     "training": (training, 20, 2),
@@ -223,38 +227,8 @@ PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
 
 def main() -> int:
     """Runs the benchmark; 1 where a figure does not keep its limit."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, no limits")
-    parser.add_argument("--only", choices=PARTS, action="append", help="this part")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    clock = time.perf_counter if arguments.clock == "wall" else time.process_time
-    figures = []
-    for name in arguments.only or PARTS:
-        work, size, quick_size = PARTS[name]
-        repeats = 1 if name == "memory" else arguments.repeats
-        found = work(Runner(clock, repeats), quick_size if arguments.quick else size)
-        for figure in found:
-            mark = "holds" if figure.holds else "does not hold"
-            limit = f"at most {figure.limit:g}"
-            print(f"{figure.name:60} {figure.ratio:8.2f}  {limit}  {mark}", flush=True)
-        figures += found
-    if arguments.json:
-        values = [
-            {
-                "name": figure.name,
-                "ratio": figure.ratio,
-                "limit": figure.limit,
-                "holds": bool(figure.holds),
-            }
-            for figure in figures
-        ]
-        Path(arguments.json).write_text(json.dumps(values, indent=2) + "\n")
-    return int(not arguments.quick and not all(figure.holds for figure in figures))
+    arguments = command_line(__doc__, PARTS, repeats=3).parse_args()
+    return print_figures(PARTS, arguments)
 
 
 if __name__ == "__main__":

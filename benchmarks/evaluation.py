@@ -13,19 +13,23 @@ process. It hides that a peer uses one core only, so it is the stricter measure.
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
-import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.figures import (
+    Figure,
+    Parts,
+    Runner,
+    command_line,
+    peak_above,
+    print_figures,
+    runner,
+)
 from keras_bct.evaluation import (
     EmbeddingSet,
     Execution,
@@ -44,28 +48,6 @@ _SIDE = Source("embeddings", "unused.npz")
 
 RETRIEVAL = ("retrieval/mAP", "retrieval/CMC@1")
 ACCEPTANCE = tuple(f"verification/TAR@FAR={far}" for far in ("1e-4", "1e-3", "1e-2"))
-
-
-@dataclasses.dataclass(frozen=True)
-class Figure:
-    """One line of the result.
-
-    Attributes:
-        name: What is compared.
-        ratio: The figure.
-        limit: What it is held to.
-        at_most: Whether the limit is an upper one.
-    """
-
-    name: str
-    ratio: float
-    limit: float
-    at_most: bool = True
-
-    @property
-    def holds(self) -> bool:
-        """Whether the figure keeps its limit."""
-        return self.ratio <= self.limit if self.at_most else self.ratio >= self.limit
 
 
 def people(
@@ -151,23 +133,6 @@ def row_wise_product(
         np.einsum("ij,ij->i", queries.embeddings[first], gallery.embeddings[second])
 
 
-class Runner:
-    """Times two sides in turn."""
-
-    def __init__(self, clock: Callable[[], float], repeats: int) -> None:
-        self._clock, self._repeats = clock, repeats
-
-    def best(self, *sides: Callable[[], object]) -> list[float]:
-        """The shortest time of each side."""
-        times: list[list[float]] = [[] for _ in sides]
-        for _ in range(self._repeats):
-            for side, spent in zip(sides, times, strict=True):
-                start = self._clock()
-                side()
-                spent.append(self._clock() - start)
-        return [min(spent) for spent in times]
-
-
 def retrieval(run: Runner, size: int) -> list[Figure]:
     """MAP and CMC beside the bare product."""
     queries, gallery = people("q", size, 1.6, 1), people("g", size, 1.6, 2)
@@ -196,21 +161,6 @@ def print_peak(size: int) -> None:
     small = people("q", 1000, 1.6, 1), people("g", 1000, 1.6, 2)
     measure(asked, *small, execution=_QUIET)
     print(peak_above(lambda: measure(asked, queries, gallery, execution=_QUIET)))
-
-
-def peak_above(work: Callable[[], object]) -> int:
-    """How many bytes more than before are resident at the peak of some work."""
-
-    def resident(name: str) -> int:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(name):
-                return int(line.split()[1]) * 1024
-        raise OSError(f"/proc/self/status has no {name}")
-
-    Path("/proc/self/clear_refs").write_text("5")
-    before = resident("VmRSS")
-    work()
-    return resident("VmHWM") - before
 
 
 def sorting(run: Runner, size: int) -> list[Figure]:
@@ -343,7 +293,7 @@ def print_growth(run: Runner) -> None:
         print(f"| {name} | {base[name]:,} | {value:,} | {growth:.1f} |", flush=True)
 
 
-PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
+PARTS: Parts = {
     "retrieval": (retrieval, 50_000, 10_000),
     "memory": (memory, 50_000, 10_000),
     "sorting": (sorting, 10_000, 4_000),
@@ -355,45 +305,18 @@ PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
 
 def main() -> int:
     """Runs the benchmark; 1 where a figure does not keep its limit."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, no limits")
-    parser.add_argument("--only", choices=PARTS, action="append", help="this part")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser = command_line(__doc__, PARTS, repeats=3)
     parser.add_argument("--growth", action="store_true", help="how the cost grows")
     arguments = parser.parse_args()
-    clock = time.perf_counter if arguments.clock == "wall" else time.process_time
     if "OPENBLAS_CORETYPE" in os.environ:
         print("Warning: OPENBLAS_CORETYPE is set; it may slow NumPy's product down.")
     # Compile first: that happens once a machine.
     small = people("q", 600, 1.6, 1), people("g", 600, 1.6, 2)
     measure(protocol(*RETRIEVAL, *ACCEPTANCE), *small, execution=_QUIET)
     if arguments.growth:
-        print_growth(Runner(clock, arguments.repeats))
+        print_growth(runner(arguments))
         return 0
-    figures = []
-    for name in arguments.only or PARTS:
-        work, size, quick_size = PARTS[name]
-        repeats = 1 if name == "memory" else arguments.repeats
-        found = work(Runner(clock, repeats), quick_size if arguments.quick else size)
-        for figure in found:
-            sign = "at most" if figure.at_most else "at least"
-            mark = "holds" if figure.holds else "does not hold"
-            limit = f"{sign} {figure.limit:g}"
-            print(f"{figure.name:75} {figure.ratio:8.2f}  {limit}  {mark}", flush=True)
-        figures += found
-    if arguments.json:
-        rows = [
-            dataclasses.asdict(figure) | {"holds": bool(figure.holds)}
-            for figure in figures
-        ]
-        for row in rows:
-            del row["at_most"]
-        Path(arguments.json).write_text(json.dumps(rows, indent=2) + "\n")
-    return int(not arguments.quick and not all(figure.holds for figure in figures))
+    return print_figures(PARTS, arguments)
 
 
 if __name__ == "__main__":

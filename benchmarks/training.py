@@ -14,12 +14,9 @@ the wall clock and a machine of its own.
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.evaluation import Figure, Runner, peak_above
+from benchmarks.figures import (
+    Figure,
+    Parts,
+    Runner,
+    command_line,
+    peak_above,
+    print_figures,
+)
 from keras_bct import data, layers, losses, models
 from keras_bct.classifier import Classifier
 from keras_bct.data import glyphs, write_records
@@ -215,7 +219,7 @@ def print_peak(steps: int) -> None:
     print(peak_above(lambda: fit(LARGE_CLASSES)))
 
 
-PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
+PARTS: Parts = {
     "terms": (terms, 20, 2),
     "input": (real_input, 20, 2),
     "memory": (memory, 3, 1),
@@ -224,38 +228,8 @@ PARTS: dict[str, tuple[Callable[[Runner, int], list[Figure]], int, int]] = {
 
 def main() -> int:
     """Runs the benchmark; 1 where a figure does not keep its limit."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    parser.add_argument("--quick", action="store_true", help="few steps, no limits")
-    parser.add_argument("--only", choices=PARTS, action="append", help="this part")
-    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
-    parser.add_argument("--repeats", type=int, default=10)
-    arguments = parser.parse_args()
-    clock = time.perf_counter if arguments.clock == "wall" else time.process_time
-    figures = []
-    for name in arguments.only or PARTS:
-        work, steps, quick_steps = PARTS[name]
-        repeats = 2 if arguments.quick else arguments.repeats
-        found = work(Runner(clock, repeats), quick_steps if arguments.quick else steps)
-        for figure in found:
-            mark = "holds" if figure.holds else "does not hold"
-            limit = f"at most {figure.limit:.3g}"
-            print(f"{figure.name:66} {figure.ratio:6.3f}  {limit}  {mark}", flush=True)
-        figures += found
-    if arguments.json:
-        rows = [
-            {
-                "name": figure.name,
-                "ratio": figure.ratio,
-                "limit": figure.limit,
-                "holds": bool(figure.holds),
-            }
-            for figure in figures
-        ]
-        Path(arguments.json).write_text(json.dumps(rows, indent=2) + "\n")
-    return int(not arguments.quick and not all(figure.holds for figure in figures))
+    arguments = command_line(__doc__, PARTS, repeats=10).parse_args()
+    return print_figures(PARTS, arguments)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from registry.schema import AdapterRow, EdgeRow, VersionRow
+
+_Row = TypeVar("_Row", VersionRow, AdapterRow)
 
 
 @dataclass(frozen=True)
@@ -66,22 +68,21 @@ def vectors_of(index: Indexed) -> list[Vectors]:
 
 def name_of(session: Session, fingerprint: str) -> str:
     """Name of the version with this fingerprint, the fingerprint where it has none."""
-    row = session.scalars(
-        select(VersionRow)
-        .where(VersionRow.fingerprint == fingerprint, VersionRow.state == "registered")
-        .order_by(VersionRow.id)
-    ).first()
-    return row.name if row else f"fingerprint:{fingerprint[:12]}"
+    return _named(session, VersionRow, fingerprint) or f"fingerprint:{fingerprint[:12]}"
 
 
 def adapter_name(session: Session, fingerprint: str) -> str:
     """Name of the adapter with this fingerprint, the fingerprint where it has none."""
+    return _named(session, AdapterRow, fingerprint) or f"adapter:{fingerprint[:12]}"
+
+
+def _named(session: Session, table: type[_Row], fingerprint: str) -> str | None:
     row = session.scalars(
-        select(AdapterRow)
-        .where(AdapterRow.fingerprint == fingerprint, AdapterRow.state == "registered")
-        .order_by(AdapterRow.id)
+        select(table)
+        .where(table.fingerprint == fingerprint, table.state == "registered")
+        .order_by(table.id)
     ).first()
-    return row.name if row else f"adapter:{fingerprint[:12]}"
+    return row.name if row else None
 
 
 def stranded(

@@ -6,7 +6,7 @@ import contextlib
 import os
 from dataclasses import asdict, replace
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
 from registry.adapter import Adapter
 from registry.alias_store import AliasStore
@@ -171,21 +171,16 @@ class EvidenceStore(AliasStore):
 
     def evidence_of(self, version: Version) -> list[Evidence]:
         """All evidence in which this version embeds the queries, oldest first."""
-        with self.database.reading() as session:
-            rows = session.scalars(
-                select(EvidenceRow)
-                .where(EvidenceRow.new_fingerprint == version.fingerprint)
-                .order_by(EvidenceRow.id)
-            )
-            return [Evidence.from_row(row) for row in rows]
+        return self._evidence(EvidenceRow.new_fingerprint == version.fingerprint)
 
     def evidence_through(self, adapter: Adapter) -> list[Evidence]:
         """All evidence that was measured through this adapter, oldest first."""
+        return self._evidence(EvidenceRow.adapter_fingerprint == adapter.fingerprint)
+
+    def _evidence(self, where: ColumnElement[bool]) -> list[Evidence]:
         with self.database.reading() as session:
             rows = session.scalars(
-                select(EvidenceRow)
-                .where(EvidenceRow.adapter_fingerprint == adapter.fingerprint)
-                .order_by(EvidenceRow.id)
+                select(EvidenceRow).where(where).order_by(EvidenceRow.id)
             )
             return [Evidence.from_row(row) for row in rows]
 

@@ -78,13 +78,7 @@ def parse_version(text: str) -> tuple[str, int]:
     >>> parse_version("glyphs/3")
     ('glyphs', 3)
     """
-    model, slash, number = text.partition("/")
-    if not slash or not _NUMBER.fullmatch(number):
-        raise UsageError(
-            "Expected a version as MODEL/NUMBER, such as 'glyphs/3'. "
-            f"Received: {text!r}."
-        )
-    return check_name(model), int(number)
+    return _numbered(text, "/", "a version as MODEL/NUMBER")
 
 
 def parse_alias(text: str) -> tuple[str, str]:
@@ -108,13 +102,7 @@ def parse_index(text: str) -> tuple[str, int]:
     >>> parse_index("glyphs#2")
     ('glyphs', 2)
     """
-    model, mark, number = text.partition("#")
-    if not mark or not _NUMBER.fullmatch(number):
-        raise UsageError(
-            "Expected an index as MODEL#NUMBER, such as 'glyphs#2'. "
-            f"Received: {text!r}."
-        )
-    return check_name(model), int(number)
+    return _numbered(text, "#", "an index as MODEL#NUMBER")
 
 
 def parse_adapter(text: str) -> tuple[str, int]:
@@ -123,10 +111,14 @@ def parse_adapter(text: str) -> tuple[str, int]:
     >>> parse_adapter("glyphs:1")
     ('glyphs', 1)
     """
-    model, colon, number = text.partition(":")
-    if not colon or not _NUMBER.fullmatch(number):
+    return _numbered(text, ":", "an adapter as MODEL:NUMBER")
+
+
+def _numbered(text: str, mark: str, what: str) -> tuple[str, int]:
+    """Splits a model's name from the number behind the mark."""
+    model, found, number = text.partition(mark)
+    if not found or not _NUMBER.fullmatch(number):
         raise UsageError(
-            "Expected an adapter as MODEL:NUMBER, such as 'glyphs:1'. "
-            f"Received: {text!r}."
+            f"Expected {what}, such as 'glyphs{mark}3'. Received: {text!r}."
         )
     return check_name(model), int(number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 from numpy.typing import NDArray
 
@@ -91,6 +91,21 @@ class EmbeddingMap(Protocol):
     @classmethod
     def load(cls, directory: Path) -> EmbeddingMap:
         """Read what `save` wrote."""
+
+
+def refuse_inverse(name: str) -> NoReturn:
+    """Say that a learned map has no way back.
+
+    Args:
+        name: The caller's name of the rows.
+
+    Raises:
+        ValueError: Always.
+    """
+    raise ValueError(
+        f"`{name}` cannot be mapped back: a network has no inverse. Fit the other "
+        "direction as an adapter of its own."
+    )
 
 
 def check_side_information(embedding_map: EmbeddingMap, rows: Any, side: Any) -> None:

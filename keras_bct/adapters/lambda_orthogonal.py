@@ -142,7 +142,7 @@ class LambdaOrthogonal(Method):
             new,
             old_fingerprint,
             new_fingerprint,
-            functools.partial(self.learn, labels=labels),
+            functools.partial(self.learn, labels=labels, bound=self.bound),
         )
 
     def learn(
@@ -151,13 +151,20 @@ class LambdaOrthogonal(Method):
         target: NDArray[Any],
         names: tuple[str, str],
         labels: Labels | None = None,
+        bound: float | None = None,
     ) -> tuple[AffineMap, Settings]:
         """Find the optimum for the squared error, then train where there are labels.
 
         The settings have the `deviation` of the map from a rotation, `|B'B - I|_F`.
+
+        Args:
+            source: `(n, input_size)` rows.
+            target: `(n, output_size)` rows of the same items.
+            names: What the caller calls both, for messages.
+            labels: n class names for the contrastive term, or None: without it.
+            bound: lambda, or None: the map may be as far from a rotation as it likes.
         """
         codes = None if labels is None else _codes(labels, len(source))
-        bound = self.bound if names == (NewToOld.source, NewToOld.target) else None
         statistics = gather(
             [(source, target)], names=names, sample_pairs=Ridge.sample_pairs
         )

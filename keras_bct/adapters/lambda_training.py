@@ -44,7 +44,7 @@ def train(
     source: NDArray[Any],
     target: NDArray[Any],
     sides: ScaledSides,
-    codes: NDArray[np.int32] | None,
+    codes: NDArray[np.int32],
     bound: float | None,
 ) -> tuple[Floats, Floats]:
     """Train a matrix and a shift between scaled sides.
@@ -55,7 +55,7 @@ def train(
         source: `(n, input_size)` raw.
         target: `(n, output_size)` raw.
         sides: How they are scaled.
-        codes: `(n,)` classes for the contrastive term, or None.
+        codes: `(n,)` classes for the contrastive term.
         bound: lambda, or None: no penalty.
 
     Returns:
@@ -65,30 +65,33 @@ def train(
     def make(of: NDArray[np.int64]) -> tuple[Any, Any]:
         x = {"source": (source[of] - sides.source_mean) / sides.source_size}
         y = {"error": (target[of] - sides.target_mean) / sides.target_size}
-        if codes is not None:
-            x["target"] = target[of]
+        x["target"] = target[of]
         x, y = (
             {name: rows.astype(np.float32) for name, rows in side.items()}
             for side in (x, y)
         )
-        return x, y if codes is None else {**y, "contrast": codes[of]}
+        return x, {**y, "contrast": codes[of]}
 
-    inputs = {"source": keras.Input((start.shape[0],), name="source")}
+    inputs = {
+        "source": keras.Input((start.shape[0],), name="source"),
+        "target": keras.Input((start.shape[1],), name="target"),
+    }
     dense = keras.layers.Dense(
         start.shape[1],
         kernel_regularizer=None if bound is None else NearRotation(bound),
     )
     mapped = dense(inputs["source"])
-    outputs = {"error": mapped}
+    raw = mapped * sides.target_size + sides.target_mean.astype(np.float32)
+    outputs = {
+        "error": mapped,
+        "contrast": ops.stack([inputs["target"], raw], axis=1),
+    }
+    terms = {"error": "mse", "contrast": Contrastive(temperature=method.temperature)}
     # Keras' squared error is the mean over components, the scaled one their sum.
-    terms: dict[str, Any] = {"error": "mse"}
-    weights = {"error": float(start.shape[1])}
-    if codes is not None:
-        inputs["target"] = keras.Input((start.shape[1],), name="target")
-        raw = mapped * sides.target_size + sides.target_mean.astype(np.float32)
-        outputs["contrast"] = ops.stack([inputs["target"], raw], axis=1)
-        terms["contrast"] = Contrastive(temperature=method.temperature)
-        weights["contrast"] = method.contrastive_weight
+    weights = {
+        "error": float(start.shape[1]),
+        "contrast": method.contrastive_weight,
+    }
     model = keras.Model(inputs, outputs)
     dense.set_weights([start, np.zeros(start.shape[1])])
     batches = PairBatches(np.arange(len(source)), method.batch_size, make, method.seed)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keras_bct.adapters.affine_map import AffineMap
+from keras_bct.adapters.embedding_map import refuse_inverse
 from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 
 Singles = NDArray[np.float32]
@@ -107,10 +108,7 @@ class ResidualMap:
         Raises:
             ValueError: Always.
         """
-        raise ValueError(
-            f"`{name}` cannot be mapped back: a network has no inverse. Fit the other "
-            "direction as an adapter of its own."
-        )
+        refuse_inverse(name)
 
     def save(self, directory: Path) -> None:
         """Write the affine map's files and three more `.npy`."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keras_bct.adapters.description import DESCRIPTION, SAVED_MODEL
+from keras_bct.adapters.embedding_map import refuse_inverse
 from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 
 SIGNATURE = "transform"
@@ -142,10 +143,7 @@ class SavedModelMap:
         Raises:
             ValueError: Always.
         """
-        raise ValueError(
-            f"`{name}` cannot be mapped back: a network has no inverse. Fit the other "
-            "direction as an adapter of its own."
-        )
+        refuse_inverse(name)
 
 
 def _summed(log_variance: NDArray[Any]) -> NDArray[Any]:

@@ -51,6 +51,7 @@ def fit_alignment(
         TypeError: No floating type.
 
     Example:
+        >>> import numpy as np
         >>> generator = np.random.default_rng(0)
         >>> old = generator.normal(size=(64, 4)).astype("float32")
         >>> fct = AlignmentRecipe(

@@ -220,17 +220,9 @@ def _measured(
         distance=protocol.distance,
         exclude=protocol.exclude,
     )
-    shares = {}
-    for name in curved:
-        below = curve.values[name] < GOAL * new_new.values[name]
-        # From the last cut-off that is below the goal on it is reached for good.
-        first = int(np.flatnonzero(below)[-1]) + 1 if below.any() else 0
-        cutoffs = curve.cutoffs[name]
-        shares[name] = (
-            float(cutoffs[first] / curve.items)
-            if first < len(cutoffs)
-            else float("inf")
-        )
+    shares = {
+        name: curve.share_reaching(name, GOAL * new_new.values[name]) for name in curved
+    }
     return comparison, shares
 
 

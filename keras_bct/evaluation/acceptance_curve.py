@@ -172,7 +172,8 @@ class _AcceptanceCurve:
         """The impostor scores, old and new, that reach a floor, and their items."""
         from keras_bct.evaluation.kernels.tile import pairs_above
 
-        versions, tiles = self._versions, VersionTiles(self._versions, self._execution)
+        versions = self._versions
+        tiles = VersionTiles(versions.old, versions.new, self._execution)
         local = threading.local()
         kept: list[tuple[Floats, Integers, npt.NDArray[np.bool_]]] = []
 
@@ -216,7 +217,7 @@ def _impostor_scores(
 ) -> tuple[Singles, Singles]:
     """All old and all new impostor scores of a few queries."""
     quiet = dataclasses.replace(execution, progress=False)
-    tiles = VersionTiles(versions, quiet)
+    tiles = VersionTiles(versions.old, versions.new, quiet)
     parts: list[list[Singles]] = [[], []]
 
     def work(rows: slice, stop: threading.Event) -> None:

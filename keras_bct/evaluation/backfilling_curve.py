@@ -103,6 +103,32 @@ class BackfillingCurve:
             )
         return (self.area(metric) - old_old) / (new_new - old_old)
 
+    def share_reaching(self, metric: str, value: float) -> float:
+        """The share of the gallery from which on a metric is reached for good.
+
+        Args:
+            metric: Its name.
+            value: What is to be reached.
+
+        Returns:
+            In 0..1; infinity where the curve ends below the value.
+
+        Example:
+            >>> curve = BackfillingCurve(
+            ...     items=4,
+            ...     cutoffs={"mAP": np.arange(5)},
+            ...     values={"mAP": np.array([0.2, 0.8, 0.5, 0.8, 0.9])},
+            ...     groups={},
+            ... )
+            >>> curve.share_reaching("mAP", 0.8)
+            0.75
+        """
+        below = self.values[metric] < value
+        first = int(np.flatnonzero(below)[-1]) + 1 if below.any() else 0
+        if first == len(below):
+            return float("inf")
+        return float(self.cutoffs[metric][first] / self.items)
+
     def gap(self, metric: str) -> Floats:
         """(points,) the difference between the best and the worst group."""
         values = np.stack([curves[metric] for curves in self.groups.values()])

@@ -49,20 +49,23 @@ class GalleryVersions:
 
 
 class VersionTiles:
-    """The products of a block of queries with both galleries, a tile at a time."""
+    """The products of a block of queries with two galleries, a tile at a time.
 
-    def __init__(self, versions: GalleryVersions, execution: Execution) -> None:
-        """Takes both versions; their products share the cache of a core."""
+    Args:
+        old: Scores with one version of the items.
+        new: Scores with the other, of as many queries and items.
+        execution: Where and in which blocks.
+    """
+
+    def __init__(self, old: Scoring, new: Scoring, execution: Execution) -> None:
+        """Their products share the cache of a core."""
         from keras_bct.evaluation.product import product_on
 
-        self._versions = versions
-        self._multiply = [
-            product_on(execution.device, side) for side in (versions.old, versions.new)
-        ]
-        self.block_rows = min(
-            execution.block_rows or _BLOCK_ROWS, len(versions.old.left)
-        )
-        self.width = tile_width(self.block_rows, len(versions.old.right))
+        self._sides = (old, new)
+        self._multiply = [product_on(execution.device, side) for side in self._sides]
+        self._columns = len(old.right)
+        self.block_rows = min(execution.block_rows or _BLOCK_ROWS, len(old.left))
+        self.width = tile_width(self.block_rows, self._columns)
         self._local = threading.local()
 
     def of(self, rows: slice, members: Members, stop: threading.Event) -> Any:
@@ -73,17 +76,17 @@ class VersionTiles:
             self._local.buffers = np.empty(
                 (2, self.block_rows * self.width), np.float32
             )
-        left = self._versions.old.left_operand(rows)
-        for columns in slices(len(self._versions.old.right), self.width):
+        left = [side.left_operand(rows) for side in self._sides]
+        for columns in slices(self._columns, self.width):
             if stop.is_set():
                 return
-            shape = (len(left), columns.stop - columns.start)
+            shape = (rows.stop - rows.start, columns.stop - columns.start)
             pair = []
-            for buffer, multiply in zip(
-                self._local.buffers, self._multiply, strict=True
+            for buffer, queries, multiply in zip(
+                self._local.buffers, left, self._multiply, strict=True
             ):
                 scores = buffer[: shape[0] * shape[1]].reshape(shape)
-                multiply(left, columns, scores)
+                multiply(queries, columns, scores)
                 mask(scores, members.offsets, members.columns, columns.start)
                 pair.append(scores)
             yield columns, *pair

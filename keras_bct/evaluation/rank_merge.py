@@ -15,15 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keras_bct.evaluation.block_pass import (
-    BLOCK_ROWS,
-    Block,
-    Execution,
-    run_blocks,
-    slices,
-    tile_width,
-)
+from keras_bct.evaluation.block_pass import Block, Execution, run_blocks
 from keras_bct.evaluation.embedding_set import EmbeddingSet, check_same_items
+from keras_bct.evaluation.gallery_versions import VersionTiles
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.measuring import best_groups
 from keras_bct.evaluation.nearest import Nearest
@@ -240,37 +234,19 @@ def _rank(
     execution: Execution,
 ) -> None:
     """Gives the better product of every pair to the ranking, a tile at a time."""
-    from keras_bct.evaluation.kernels.tile import mask
-    from keras_bct.evaluation.product import product_on
-
-    sides = (scoring.old, scoring.new)
-    multiply = [product_on(execution.device, side) for side in sides]
-    block_rows = min(execution.block_rows or BLOCK_ROWS, len(scoring.left))
-    width = tile_width(block_rows, len(scoring.right))
-    local = threading.local()
+    tiles = VersionTiles(scoring.old, scoring.new, execution)
 
     def work(rows: slice, stop: threading.Event) -> None:
-        if not hasattr(local, "buffers"):
-            local.buffers = np.empty((2, block_rows * width), np.float32)
         members = relevance.members(rows)
         exact = scoring.exact(members.rows + rows.start, members.columns)
         state = ranking.open(Block(rows, members, exact))
-        left = [side.left_operand(rows) for side in sides]
         shift = scoring.shift[rows, None].astype(np.float32)
-        for columns in slices(len(scoring.right), width):
-            if stop.is_set():
-                return
-            shape = (len(shift), columns.stop - columns.start)
-            scores, new = (
-                buffer[: shape[0] * shape[1]].reshape(shape) for buffer in local.buffers
-            )
-            multiply[0](left[0], columns, scores)
-            multiply[1](left[1], columns, new)
+        for columns, scores, new in tiles.of(rows, members, stop):
             new += shift
             new[:, scoring.absent[columns]] = -np.inf
             np.maximum(scores, new, out=scores)
-            mask(scores, members.offsets, members.columns, columns.start)
             ranking.take(state, scores, columns)
-        ranking.close(state)
+        if not stop.is_set():
+            ranking.close(state)
 
-    run_blocks(len(scoring.left), block_rows, work, execution, "rank merge")
+    run_blocks(len(scoring.left), tiles.block_rows, work, execution, "rank merge")

@@ -116,7 +116,8 @@ def retrieval_curves(
     from keras_bct.evaluation.kernels.moves import open_moves, scan_moves, settle_moves
     from keras_bct.evaluation.kernels.retrieval_along import follow_moves
 
-    relevance, tiles = versions.relevance, VersionTiles(versions, execution)
+    relevance = versions.relevance
+    tiles = VersionTiles(versions.old, versions.new, execution)
     places = np.array(
         sorted({name.count or 1 for name in names if name.kind != "mAP"}), np.int64
     )

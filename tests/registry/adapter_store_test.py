@@ -1,10 +1,8 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -204,46 +202,20 @@ def test_a_full_disk_leaves_nothing(two, make_adapter, monkeypatch, fails_at):
     assert str(two.add_adapter(make_adapter("ridge"))) == "glyphs:2"
 
 
-@pytest.mark.parametrize("instant", ["matrix", "manifest.json", "adapter.json", "done"])
+@pytest.mark.parametrize(
+    "instant", ["matrix", "manifest.json", "adapter.json", "published"]
+)
 def test_a_killed_registration_is_invisible_and_cleared_by_the_next(
-    two, make_adapter, environment, instant
+    two, make_adapter, kill_while, instant
 ):
     """SIGKILL while a file is half written, or when all are but nobody knows."""
-    script = textwrap.dedent(
-        """
-        import os, signal, sys
-        from registry import Registry, reservation
-        from registry.storage import ArtifactRoot
-
-        root, folder, instant = sys.argv[1:]
-        write = ArtifactRoot.write
-
-        def die(*_):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        def half(chunks):
-            yield next(iter(chunks))[:1]
-            die()
-
-        def torn(self, location, chunks, *rest):
-            if instant in location:
-                chunks = half(chunks)
-            return write(self, location, chunks, *rest)
-
-        ArtifactRoot.write = torn
-        if instant == "done":
-            reservation.publish = die
-        Registry(root).add_adapter(folder)
-        """
-    )
     folder = make_adapter("ridge")
-    argv = [sys.executable, "-c", script, two.root.url, str(folder), instant]
-    assert subprocess.run(argv, env=environment).returncode == -signal.SIGKILL
+    kill_while("Registry(root).add_adapter(folder)", two.root.url, folder, instant)
 
     assert two.adapters() == []
     left = Path(two.root.url, "adapters", "glyphs", "1")
     assert left.exists()
-    assert (left / "adapter.json").exists() == (instant == "done")
+    assert (left / "adapter.json").exists() == (instant == "published")
     assert str(two.add_adapter(folder)) == "glyphs:2"
     assert not left.exists()
     assert not any(two.verify().values())

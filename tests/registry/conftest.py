@@ -4,6 +4,10 @@ import dataclasses
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -262,3 +266,43 @@ def environment():
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
+
+
+@pytest.fixture
+def kill_while(environment):
+    """Runs a registering call in a process that SIGKILL ends at an instant."""
+
+    def run(call, root, folder, instant):
+        # A name of a file: while it is half written. "published": when all files are
+        # there and nobody knows it.
+        script = textwrap.dedent(
+            """
+            import os, signal, sys
+            from registry import Registry, reservation
+            from registry.storage import ArtifactRoot
+
+            root, folder, instant = sys.argv[1:]
+            write = ArtifactRoot.write
+
+            def die(*_):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            def half(chunks):
+                yield next(iter(chunks))[:1]
+                die()
+
+            def torn(self, location, chunks, *rest):
+                if instant in location:
+                    chunks = half(chunks)
+                return write(self, location, chunks, *rest)
+
+            ArtifactRoot.write = torn
+            if instant == "published":
+                reservation.publish = die
+            """
+        )
+        argv = [sys.executable, "-c", f"{script}\n{call}", root, folder, instant]
+        died = subprocess.run([str(part) for part in argv], env=environment)
+        assert died.returncode == -signal.SIGKILL
+
+    return run

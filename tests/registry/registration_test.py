@@ -1,10 +1,8 @@
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -187,39 +185,11 @@ KILLED_AT = ["variables.data", "manifest.json", "saved_model.pb", "published"]
 
 @pytest.mark.parametrize("instant", KILLED_AT)
 def test_a_killed_registration_is_invisible_and_cleared_by_the_next(
-    registry, make_model, environment, instant
+    registry, make_model, kill_while, instant
 ):
     """SIGKILL while a file is half written, or when all are but nobody knows."""
-    script = textwrap.dedent(
-        """
-        import os, signal, sys
-        from registry import Registry, reservation
-        from registry.storage import ArtifactRoot
-
-        root, folder, instant = sys.argv[1:]
-        write = ArtifactRoot.write
-
-        def die():
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        def half(chunks):
-            yield next(iter(chunks))[:1]
-            die()
-
-        def torn(self, location, chunks, *rest):
-            if instant in location:
-                chunks = half(chunks)
-            return write(self, location, chunks, *rest)
-
-        ArtifactRoot.write = torn
-        if instant == "published":
-            reservation.publish = lambda *_: die()
-        Registry(root).register("glyphs", folder)
-        """
-    )
-    argv = [sys.executable, "-c", script, registry.root.url, str(make_model("a"))]
-    died = subprocess.run([*argv, instant], env=environment)
-    assert died.returncode == -signal.SIGKILL
+    call = 'Registry(root).register("glyphs", folder)'
+    kill_while(call, registry.root.url, make_model("a"), instant)
 
     assert registry.versions() == []
     with pytest.raises(NotFoundError):

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from keras_bct.backfill import (
     ClassCentres,
+    alignment_error,
     distance_to_class_mean,
+    distance_to_new,
     highest_first,
     kendall_tau,
     predicted_variance,
@@ -27,7 +29,6 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     CurveNumbers,
     MetricCurve,
 )
-from keras_bct.experiments.fastfill.oracle import alignment_loss
 from keras_bct.experiments.fastfill.rows import BackfillRow, Setting
 
 DISTANCE = "cosine"
@@ -63,12 +64,12 @@ class CurveMeasuring:
         new = self._aligned.items(migration.new, setting.part)
         embeddings, variance = self._aligned.mapped(row.method, migration, setting.part)
         mapped = dataclasses.replace(new, embeddings=embeddings)
-        oracle = alignment_loss(mapped, new, self._classifier(row))
-        priority = self._priority(row, mapped, variance, oracle)
         tau = None
-        if priority is None:
+        if row.order == "random":
             order = random_order(len(new), seed)
         else:
+            oracle = self._oracle(row, mapped, new)
+            priority = self._priority(row, mapped, variance, oracle)
             order = highest_first(priority)
             tau = kendall_tau(priority, oracle)
         whole = backfilling_curve(
@@ -130,9 +131,7 @@ class CurveMeasuring:
         mapped: EmbeddingSet,
         variance: Floats | None,
         oracle: Floats,
-    ) -> Floats | None:
-        if row.order == "random":
-            return None
+    ) -> Floats:
         if row.order == "sigma":
             if variance is None:
                 raise ValueError(
@@ -150,6 +149,21 @@ class CurveMeasuring:
             return uncertainty(mapped.embeddings, self._classifier(row).weights)
         return oracle
 
+    def _oracle(
+        self, row: BackfillRow, mapped: EmbeddingSet, new: EmbeddingSet
+    ) -> Floats:
+        classifier = self._classifier(row)
+        if (classifier.labels(new.labels.tolist()) < 0).all():
+            # L_l2 is all there is, and a rank correlation takes its root as well.
+            return distance_to_new(mapped.embeddings, new.embeddings, distance="l2")
+        return alignment_error(
+            mapped.embeddings,
+            new.embeddings,
+            new.labels,
+            classifier,
+            components="mean",
+        )
+
     def _classifier(self, row: BackfillRow) -> Classifier:
         version = self._aligned.versions.version(row.migration.new)
         return Classifier.load(version / "assets.extra")
@@ -158,10 +172,7 @@ class CurveMeasuring:
 def _metric_curve(curve: Any, metric: str, old_old: float) -> MetricCurve:
     values = curve.values[metric]
     new_new = float(values[-1])
-    shares = []
-    for share in _SHARES:
-        reached = np.flatnonzero(values >= share * new_new)
-        shares.append(float(reached[0] / curve.items))
+    shares = [curve.share_reaching(metric, share * new_new) for share in _SHARES]
     return MetricCurve(
         old_old=old_old,
         new_new=new_new,

@@ -27,8 +27,8 @@ class MetricCurve:
         new_new: M(new, new), of the migration's own new model.
         points: At the 22 cut-offs of the papers.
         exact_area: Over all n steps.
-        shares: The least share of the gallery at which the curve reaches 95 % and 99 %
-            of M(new, new).
+        shares: The share of the gallery from which on 95 % and 99 % of M(new, new) are
+            reached for good.
     """
 
     old_old: float

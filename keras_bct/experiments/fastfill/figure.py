@@ -31,8 +31,9 @@ def draw(report: FastFillReport, path: str | os.PathLike[str]) -> None:
             found = report.of(setting, title)
             if not found:
                 continue
-            name = title.split(", ")[0]
-            colour = colours.setdefault(name, _COLOURS[len(colours) % len(_COLOURS)])
+            colour = colours.setdefault(
+                report.map_of(title), _COLOURS[len(colours) % len(_COLOURS)]
+            )
             panel.plot(
                 shares,
                 np.mean([numbers.main.points for numbers in found], axis=0),

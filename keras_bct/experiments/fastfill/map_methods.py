@@ -113,22 +113,19 @@ class Aligned:
 
 
 def description(configuration: Any) -> dict[str, Any]:
-    """Gives a configuration as plain values: its type, and what is not the default.
+    """Gives a configuration as plain values: its type and every field.
 
-    So a field that is added later, with a default that changes nothing, leaves the
-    digests of what was fitted before it as they are.
+    Defaults are no exception: another default is another map.
 
     Example:
-        >>> description(Aligned(AlignmentRecipe(epochs=9)))["recipe"]
-        {'type': 'AlignmentRecipe', 'epochs': 9}
+        >>> description(Adapted(adapters.Procrustes()))
+        {'type': 'Adapted', 'method': {'type': 'Procrustes'}, 'labelled': False}
     """
     values: dict[str, Any] = {"type": type(configuration).__name__}
     for field in dataclasses.fields(configuration):
         value = getattr(configuration, field.name)
-        if dataclasses.is_dataclass(value):
-            values[field.name] = description(value)
-        elif value != field.default:
-            values[field.name] = value
+        is_configuration = dataclasses.is_dataclass(value)
+        values[field.name] = description(value) if is_configuration else value
     return values
 
 

@@ -45,6 +45,10 @@ class FastFillReport:
         """Whether any row of any seed is in."""
         return any(rows for seed in self.results.values() for rows in seed.values())
 
+    def map_of(self, title: str) -> str:
+        """What tells a row's map from others, in any order of the backfill."""
+        return next(maps[title] for maps in self.digests.values() if title in maps)
+
     def of(self, setting: Setting, title: str) -> list[CurveNumbers]:
         """A row's numbers, seed by seed."""
         return [
@@ -156,11 +160,14 @@ def _claims(report: FastFillReport) -> list[str]:
         return []
     lines = ["", "## What was expected", "", "| | seed | holds | figures |"]
     lines.append("|---|---|---|---|")
+    known = {*report.titles, *(setting.name for setting in report.table.settings)}
     for claim in report.table.claims:
         for seed, settings in sorted(report.results.items()):
             try:
                 holds, figures = claim.judge(settings)
-            except KeyError:
+            except KeyError as missing:
+                if missing.args[0] not in known:
+                    raise
                 continue
             lines.append(
                 f"| {claim.sentence} | {seed} | {'yes' if holds else '**no**'} "

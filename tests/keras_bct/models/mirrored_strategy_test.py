@@ -1,15 +1,11 @@
-"""Two replicas must end with the weights that one device ends with.
+"""Two replicas must end with the weights that one device ends with."""
 
-TensorFlow divides the CPU into logical devices only before it starts, so the training
-runs in a process of its own: python mirrored_strategy_test.py RESULT.npz
-"""
-
-import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+
+from tests.keras_bct import two_devices
 
 NETWORKS = ("without_batchnorm", "with_synchronised_batchnorm")
 BATCH, STEPS = 16, 6
@@ -97,47 +93,15 @@ def train(name, strategy):
     return model.get_weights()
 
 
-def main(path):
-    import tensorflow as tf
-
-    (cpu,) = tf.config.list_physical_devices("CPU")
-    tf.config.set_logical_device_configuration(
-        cpu, [tf.config.LogicalDeviceConfiguration()] * 2
-    )
-    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    assert mirrored.num_replicas_in_sync == 2
-    results = {}
-    for name in NETWORKS:
-        for where, strategy in (
-            ("one", tf.distribute.get_strategy()),
-            ("two", mirrored),
-        ):
-            for index, weight in enumerate(train(name, strategy)):
-                results[f"{name}/{where}/{index:02}"] = weight
-    np.savez(path, **results)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    path = tmp_path_factory.mktemp("mirrored") / "weights.npz"
-    subprocess.run(
-        [sys.executable, __file__, str(path)],
-        check=True,
-        timeout=240,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    with np.load(path) as results:
-        return dict(results)
+    return two_devices.trained(__file__, tmp_path_factory.mktemp("mirrored"))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_two_devices_end_with_the_weights_of_one(trained, name):
-    keys = [key for key in trained if key.startswith(f"{name}/one/")]
-    assert keys
-    for key in keys:
-        two = trained[key.replace("/one/", "/two/")]
-        np.testing.assert_allclose(two, trained[key], atol=1e-5, err_msg=key)
+    two_devices.assert_two_end_as_one(trained, name)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    two_devices.save(sys.argv[1], NETWORKS, train)

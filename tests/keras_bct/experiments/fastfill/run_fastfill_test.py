@@ -20,6 +20,7 @@ from keras_bct.experiments.fastfill.map_methods import (
     Unmapped,
     description,
 )
+from keras_bct.experiments.fastfill.report import FastFillReport
 from keras_bct.experiments.fastfill.rows import BackfillRow, FastFillTable, Setting
 
 TEST = Setting("some classes", "seen")
@@ -171,17 +172,33 @@ def test_maps_are_fitted_once(made):
     ).read_text()
 
 
-def test_a_field_at_its_default_is_no_part_of_the_digest():
-    assert description(FITTED) == {
-        "type": "Aligned",
-        "recipe": {
-            "type": "AlignmentRecipe",
-            "hidden_size": 8,
-            "epochs": 6,
-            "warm_up_epochs": 1,
-            "batch_size": 64,
-        },
-    }
+def test_every_field_is_part_of_the_digest_defaults_too():
+    said = description(FITTED)
+    assert (said["type"], said["prototypes"]) == ("Aligned", False)
+    recipe = dataclasses.asdict(FITTED.recipe)
+    assert said["recipe"] == {"type": "AlignmentRecipe", **recipe}
+
+
+def test_a_claim_about_a_row_that_no_table_has_is_an_error(made):
+    mistyped = dataclasses.replace(
+        TABLE, claims=(normalised_area(TEST, "rigde, random", 0.5),)
+    )
+    with pytest.raises(KeyError, match="rigde"):
+        module.run_fastfill(
+            [mistyped],
+            Versions(made[0]),
+            made[0] / "mistyped",
+            seeds=1,
+            train_missing=False,
+            say=lambda line: None,
+        )
+
+
+def test_a_map_has_one_colour_in_every_order():
+    digests = {0: {"a; random": "1", "a; sigma": "1", "a, unit; random": "2"}}
+    report = FastFillReport(TABLE, {}, tuple(digests[0]), 1, {}, digests)
+    assert report.map_of("a; random") == report.map_of("a; sigma")
+    assert report.map_of("a; random") != report.map_of("a, unit; random")
 
 
 def test_unknown_order_is_refused():
