@@ -141,17 +141,22 @@ class TestAligner:
         assert artifact.old_fingerprint == fingerprint(toy_model("old"))
         assert artifact.new_fingerprint == fingerprint(toy_model("turned"))
 
+    @pytest.mark.parametrize("own_size", [16, 8])
     def test_takes_stored_embeddings_and_embeds_only_the_rest(
-        self, run, served, pictures, toy_model, capsys
+        self, run, served, pictures, toy_model, capsys, own_size
     ):
-        """The stored ones are told by being wrong, as no model makes them."""
+        """The stored ones are told by being wrong, as no model makes them.
+
+        Where models of several sizes follow each other, a gallery has rows of each.
+        """
         records = pictures(3)
-        served.create_gallery("training", "toy", 16)
+        served.create_gallery("training", "toy", own_size)
         far = np.random.default_rng(0).normal(size=(60, 16)) * 1e6
         served.gallery("training").append(
             [str(name) for name in records.ids[:60]],
             far.astype(np.float32),
             fingerprint(toy_model("old")),
+            embedding_size=16,
         )
         run.align(records, embeddings="training")
         assert "90 pairs, of which 60 were stored" in capsys.readouterr().out
@@ -159,10 +164,24 @@ class TestAligner:
         # From a million times too far the map leads back.
         assert np.abs(adapter.map.matrix).max() < 1e-3
 
-    def test_refuses_stored_embeddings_of_another_size(
+    def test_embeds_all_where_only_other_versions_have_rows(
+        self, run, served, pictures, capsys
+    ):
+        records = pictures(3)
+        served.create_gallery("training", "toy", 8)
+        served.gallery("training").append(
+            [str(name) for name in records.ids], np.ones((90, 8)), "b" * 64
+        )
+        run.align(records, embeddings="training")
+        assert "90 pairs, of which 0 were stored" in capsys.readouterr().out
+
+    def test_refuses_stored_embeddings_of_another_size_than_the_version_makes(
         self, run, served, pictures, toy_model
     ):
         served.create_gallery("narrow", "toy", 8)
+        served.gallery("narrow").append(
+            ["x"], np.ones((1, 8)), fingerprint(toy_model("old"))
+        )
         with pytest.raises(ValueError, match=r"`aligner\.embeddings`.*16.*8"):
             run.align(pictures(3), embeddings="narrow")
 

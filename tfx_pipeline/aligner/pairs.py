@@ -50,7 +50,7 @@ def old_embeddings(
         (n, d) float32 in the order of the pictures, and how many were stored.
 
     Raises:
-        ValueError: The gallery stores other sizes than the version makes.
+        ValueError: The version's stored rows are of another size than it makes.
     """
     stored = _stored(registry, version, gallery) if gallery else {}
     ids = [str(name) for name in records.ids]
@@ -71,11 +71,13 @@ def _stored(
     registry: Registry, version: Version, gallery: str
 ) -> dict[str, NDArray[Any]]:
     opened = registry.gallery(gallery)
-    if opened.embedding_size != version.embedding_size:
+    # Not the gallery's own: rows of a version that is mapped have their own size.
+    size = opened.sizes.get(version.fingerprint, version.embedding_size)
+    if size != version.embedding_size:
         raise ValueError(
-            f"`aligner.embeddings` should be a gallery of {version.embedding_size} "
-            f"components, as {version} makes them. Received: {gallery!r} with "
-            f"{opened.embedding_size}."
+            f"`aligner.embeddings` should be a gallery whose rows by {version} have "
+            f"{version.embedding_size} components, as it makes them. Received: "
+            f"{gallery!r}, where they have {size}."
         )
     # Read as they were written, or not at all.
     opened.check(fingerprint=version.fingerprint)
