@@ -41,6 +41,9 @@ def remove_rows(gallery: Gallery, ids: Sequence[str]) -> Gallery:
     wanted = pa.array(sorted(set(ids)), pa.string())
     with locked(gallery.folder):
         current = Gallery.open(gallery.folder)
+        # A removal that was killed may have left rows that nobody is told of any more;
+        # repeated, it finds none to remove, but they go.
+        current.remove_unnamed()
         current.check()
         missing = set(wanted.to_pylist()) - current.ids_held(wanted)
         if missing or not len(wanted):

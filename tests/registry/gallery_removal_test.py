@@ -131,27 +131,49 @@ def test_rows_are_removed_where_the_disk_does_not_confirm_it(gallery, monkeypatc
     assert files(after) == sorted(segment.file for segment in after.segments)
 
 
-@pytest.mark.parametrize("instant", ["before the manifest", "after the manifest"])
-def test_killed_it_has_happened_or_it_has_not(gallery, environment, instant):
+@pytest.fixture
+def killed(gallery, environment):
+    """Kills the removal of `j` and `m` at an instant."""
     script = (
         "import os, signal, sys\n"
         "from registry.gallery import Gallery\n"
         "from registry.gallery_removal import remove_rows\n"
-        "def die(*_):\n"
+        "commit = Gallery._commit\n"
+        "def die(gallery):\n"
+        "    if sys.argv[2] == 'after the manifest':\n"
+        "        commit(gallery)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "step = '_commit' if sys.argv[2] == 'before the manifest' else "
-        "'remove_unnamed'\n"
-        "setattr(Gallery, step, die)\n"
+        "Gallery._commit = die\n"
         "remove_rows(Gallery.open(sys.argv[1]), ['j', 'm'])\n"
     )
-    argv = [sys.executable, "-c", script, str(gallery.folder), instant]
-    assert subprocess.run(argv, env=environment).returncode == -signal.SIGKILL
+
+    def kill(instant):
+        argv = [sys.executable, "-c", script, str(gallery.folder), instant]
+        assert subprocess.run(argv, env=environment).returncode == -signal.SIGKILL
+
+    return kill
+
+
+@pytest.mark.parametrize("instant", ["before the manifest", "after the manifest"])
+def test_killed_it_has_happened_or_it_has_not(gallery, killed, instant):
+    killed(instant)
     found = Gallery.open(gallery.folder)
     assert (found == gallery) == (instant == "before the manifest")
     assert found.verify() == []
     # The next writer clears away what is left of either.
     after = found.append(["o"], ROWS[:1], NEW)
     assert files(after) == sorted(segment.file for segment in after.segments)
+
+
+def test_repeated_after_a_kill_it_leaves_no_trace(gallery, killed):
+    """The manifest had been replaced, the old files not yet deleted."""
+    killed("after the manifest")
+    needle = ROWS[1].tobytes()
+    assert any(needle in path.read_bytes() for path in gallery.folder.iterdir())
+    with pytest.raises(NotFoundError, match="`ids` should name rows"):
+        remove_rows(Gallery.open(gallery.folder), ["j", "m"])
+    for path in gallery.folder.iterdir():
+        assert needle not in path.read_bytes()
 
 
 def test_one_that_appends_and_one_that_removes_lose_nothing(gallery, environment):
