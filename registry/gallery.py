@@ -64,10 +64,14 @@ class Gallery(Generation):
                 that it names; a mapped file that is too short would crash the process.
         """
         path = Path(folder)
-        gallery = cls(path, **read_manifest(path))
-        bad = gallery.check_sizes()
-        if bad:
-            raise IntegrityError(f"Files of the gallery in {path} are damaged:", bad)
+        content = read_manifest(path)
+        while bad := (gallery := cls(path, **content)).check_sizes():
+            # Rows may have been removed meanwhile, and the files with them.
+            read, content = content, read_manifest(path)
+            if content == read:
+                raise IntegrityError(
+                    f"Files of the gallery in {path} are damaged:", bad
+                )
         return gallery
 
     def append(

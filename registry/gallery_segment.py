@@ -57,10 +57,10 @@ class Segment:
 
     def wrong_size(self, folder: Path) -> str | None:
         """Says that it is missing or of another size; a mapped one would crash."""
-        path = folder / self.file
-        if not path.is_file():
+        try:
+            size = (folder / self.file).stat().st_size
+        except FileNotFoundError:
             return f"{self.file}: missing"
-        size = path.stat().st_size
         if size == self.size:
             return None
         return f"{self.file}: {size:,} bytes, not {self.size:,}"

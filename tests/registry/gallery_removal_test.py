@@ -9,6 +9,7 @@ import pytest
 
 from registry import GateRefusedError, IntegrityError, NotFoundError, RegistryError
 from registry.gallery import Gallery
+from registry.gallery_manifest import read_manifest
 from registry.gallery_removal import remove_rows
 
 OLD, NEW = "a" * 64, "b" * 64
@@ -174,6 +175,22 @@ def test_repeated_after_a_kill_it_leaves_no_trace(gallery, killed):
         remove_rows(Gallery.open(gallery.folder), ["j", "m"])
     for path in gallery.folder.iterdir():
         assert needle not in path.read_bytes()
+
+
+def test_whoever_opens_it_meanwhile_sees_the_gallery_before_or_after(
+    gallery, monkeypatch
+):
+    """The rows go when the manifest has been read, and its segments not yet."""
+
+    def interrupted(folder):
+        content = read_manifest(folder)
+        monkeypatch.undo()
+        remove_rows(gallery, ["j"])
+        return content
+
+    monkeypatch.setattr("registry.gallery.read_manifest", interrupted)
+    opened = Gallery.open(gallery.folder)
+    assert opened.read().column("id") == ["i", "k", "l", "m", "n"]
 
 
 def test_one_that_appends_and_one_that_removes_lose_nothing(gallery, environment):
