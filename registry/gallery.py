@@ -27,7 +27,7 @@ from registry.errors import (
 from registry.gallery_generation import Generation
 from registry.gallery_manifest import locked, read_manifest, write_manifest
 from registry.gallery_rows import Floats
-from registry.gallery_segment import MANIFEST, Segment, write_segment
+from registry.gallery_segment import MANIFEST, Segment, batches_of, write_segment
 from registry.incoming_rows import check_rows
 
 
@@ -154,7 +154,13 @@ class Gallery(Generation):
         generation = self.generation + 1
         path = self.folder / f"segment-{generation:06d}.arrow"
         try:
-            segment = write_segment(path, columns, vectors, fingerprint, generation)
+            segment = write_segment(
+                path,
+                batches_of(columns, vectors),
+                vectors.shape[1],
+                fingerprint,
+                generation,
+            )
             return self.following((*self.segments, segment))
         except OSError as error:
             why = error.strerror or error

@@ -7,7 +7,7 @@ any more, by an earlier generation either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from registry.errors import NotFoundError, RegistryError
 from registry.gallery import Gallery
 from registry.gallery_manifest import locked
-from registry.gallery_rows import GalleryRows
 from registry.gallery_segment import Segment, write_segment
 
 
@@ -81,24 +80,27 @@ def _without(
 ) -> list[Segment]:
     """The segment as it is, or what is left of it, by the version that made it."""
     table = segment.map(gallery.folder)
-    stays = pc.invert(pc.is_in(table.column("id"), value_set=ids))
-    if pc.all(stays).as_py():
+    if not pc.any(pc.is_in(table.column("id"), value_set=ids)).as_py():
         return [segment]
-    left = table.filter(stays)
     parts: list[Segment] = []
     for made_by in segment.fingerprints:
-        mine = left.filter(
-            pc.equal(left.column("fingerprint").cast(pa.string()), made_by)
-        )
-        if not len(mine):
-            continue
         name = f"segment-{generation:06d}-{number + len(parts):04d}.arrow"
-        columns = {
-            column: mine.column(column).combine_chunks()
-            for column in ("id", "label", "camera")
-        }
-        vectors = GalleryRows(mine).embeddings
-        parts.append(
-            write_segment(gallery.folder / name, columns, vectors, made_by, generation)
+        part = write_segment(
+            gallery.folder / name,
+            _left(table, ids, made_by),
+            segment.embedding_size,
+            made_by,
+            generation,
         )
+        # One without rows is not named, and goes with the old files.
+        if part.rows:
+            parts.append(part)
     return parts
+
+
+def _left(table: pa.Table, ids: pa.Array, made_by: str) -> Iterator[pa.RecordBatch]:
+    """What stays of a version's rows; a batch at a time, as a segment can be large."""
+    for batch in table.to_batches():
+        mine = pc.equal(batch.column("fingerprint").cast(pa.string()), made_by)
+        goes = pc.is_in(batch.column("id"), value_set=ids)
+        yield batch.filter(pc.and_not(mine, goes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,55 +84,66 @@ class Segment:
         return dict(counted)
 
 
+def batches_of(
+    columns: dict[str, pa.Array], vectors: Floats
+) -> Iterator[pa.RecordBatch]:
+    """Rows in the batches that a segment is written in.
+
+    Args:
+        columns: `id`, `label` and `camera`.
+        vectors: (n, d) embeddings.
+    """
+    for start in range(0, len(vectors), _ROWS_PER_BATCH):
+        part = vectors[start : start + _ROWS_PER_BATCH]
+        flat = pa.array(np.ascontiguousarray(part).reshape(-1))
+        arrays = [column.slice(start, len(part)) for column in columns.values()]
+        arrays.append(pa.FixedSizeListArray.from_arrays(flat, part.shape[1]))
+        yield pa.record_batch(arrays, names=[*columns, "embedding"])
+
+
 def write_segment(
     path: Path,
-    columns: dict[str, pa.Array],
-    vectors: Floats,
+    batches: Iterable[pa.RecordBatch],
+    embedding_size: int,
     fingerprint: str,
     generation: int,
 ) -> Segment:
-    """Writes rows of one version to a new file.
+    """Writes rows of one version to a new file, a batch at a time.
 
     Args:
         path: The file.
-        columns: `id`, `label` and `camera`.
-        vectors: (n, d) embeddings.
+        batches: Columns `id`, `label`, `camera` and `embedding`; others are left out.
+        embedding_size: Components of the embeddings.
         fingerprint: Of the version that made them.
         generation: The one that they come with.
 
     Raises:
         OSError: The file system refuses.
     """
-    schema = arrow_schema(vectors.shape[1])
+    schema = arrow_schema(embedding_size)
     dictionary = pa.array([fingerprint])
+    rows = 0
     with open(path, "wb") as file:
         with pa.ipc.new_file(file, schema) as writer:
-            for start in range(0, len(vectors), _ROWS_PER_BATCH):
-                part = vectors[start : start + _ROWS_PER_BATCH]
+            for batch in batches:
                 made_by = pa.DictionaryArray.from_arrays(
-                    pa.array(np.zeros(len(part), np.int32)), dictionary
+                    pa.array(np.zeros(len(batch), np.int32)), dictionary
                 )
                 arrays = [
-                    *(
-                        columns[name].slice(start, len(part))
-                        for name in ("id", "label", "camera")
-                    ),
-                    made_by,
-                    pa.FixedSizeListArray.from_arrays(
-                        pa.array(np.ascontiguousarray(part).reshape(-1)),
-                        vectors.shape[1],
-                    ),
+                    made_by if name == "fingerprint" else batch.column(name)
+                    for name in schema.names
                 ]
                 writer.write_batch(pa.record_batch(arrays, schema=schema))
+                rows += len(batch)
         file.flush()
         os.fsync(file.fileno())
     digest = digest_file(path)
     return Segment(
         file=path.name,
-        rows=len(vectors),
+        rows=rows,
         size=digest.size,
         sha256=digest.sha256,
-        fingerprints={fingerprint: len(vectors)},
+        fingerprints={fingerprint: rows},
         added=generation,
-        embedding_size=vectors.shape[1],
+        embedding_size=embedding_size,
     )

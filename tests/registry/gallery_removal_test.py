@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from registry import GateRefusedError, IntegrityError, NotFoundError, RegistryError
@@ -191,6 +192,23 @@ def test_whoever_opens_it_meanwhile_sees_the_gallery_before_or_after(
     monkeypatch.setattr("registry.gallery.read_manifest", interrupted)
     opened = Gallery.open(gallery.folder)
     assert opened.read().column("id") == ["i", "k", "l", "m", "n"]
+
+
+def test_a_segment_is_written_anew_a_batch_at_a_time(tmp_path, monkeypatch):
+    """One larger than the memory has to go through it."""
+    monkeypatch.setattr("registry.gallery_segment._ROWS_PER_BATCH", 1000)
+    vectors = np.random.default_rng(0).normal(size=(50_000, 8))
+    names = [f"row-{number}" for number in range(len(vectors))]
+    large = Gallery.create(tmp_path / "large", 8).append(names, vectors, OLD)
+    pool = pa.default_memory_pool()
+    counted = pa.proxy_memory_pool(pool)
+    pa.set_memory_pool(counted)
+    try:
+        after = remove_rows(large, ["row-4321"])
+    finally:
+        pa.set_memory_pool(pool)
+    assert after.rows == 49_999
+    assert counted.max_memory() < large.segments[0].size / 10
 
 
 def test_one_that_appends_and_one_that_removes_lose_nothing(gallery, environment):
