@@ -43,7 +43,8 @@ class ServingStore(IndexStore):
             gallery: Name of the gallery.
             model: Name of the model.
             alias: The alias, such as `"production"`.
-            first_components: K, how many components are compared; all by default.
+            first_components: K, how many components are compared; by default as many
+                as the alias's protocol says, all where it does not.
             through: Adapters such as `"glyphs:1"` that the rows of their old versions
                 go through.
             queries: (m, d) embeddings of real queries to measure recall with;
@@ -64,6 +65,11 @@ class ServingStore(IndexStore):
         for name in through:
             adapter = self.adapter(name)
             adapters[adapter.old_fingerprint] = adapter
+        if first_components is None and standing.protocol is not None:
+            from registry.protocol_data import read_protocol
+
+            # Edges hold for what the protocol compares.
+            first_components = read_protocol(standing.protocol).first_components
         # Asked before an index is built that could not be served.
         size = components(
             held,

@@ -28,7 +28,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--first-components",
         type=int,
         metavar="K",
-        help="compare so many components; all by default",
+        help="compare so many components; by default as many as the protocol of the "
+        "alias says, else all",
     )
 
 

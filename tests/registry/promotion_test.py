@@ -70,6 +70,20 @@ class TestServedIndex:
         assert three.alias("glyphs@production").index is None
         assert three.indices() == []
 
+    def test_an_index_compares_what_the_protocol_of_its_alias_says(
+        self, three, protocol, fill_gallery
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        index = three.publish_index("kanji", "glyphs", "production")
+        assert index.first_components == 64
+        protocol.write_text(protocol.read_text() + "first_components: 32\n")
+        index = three.publish_index("kanji", "glyphs", "production")
+        assert index.first_components == 32
+        index = three.publish_index(
+            "kanji", "glyphs", "production", first_components=16
+        )
+        assert index.first_components == 16
+
     @pytest.mark.parametrize("terms", [{"distance": "l2"}, {"first_components": 32}])
     def test_an_edge_holds_only_for_what_was_measured(
         self, three, make_evidence, fill_gallery, terms

@@ -255,6 +255,28 @@ class TestPusher:
         assert served.alias("toy@production") == before
         assert len(served.indices()) == 1
 
+    def test_serves_the_first_components_that_the_protocol_says(
+        self, served, toy_model, pictures, template, tmp_path
+    ):
+        protocol = template[1].with_name("first.yaml")
+        protocol.write_text(template[1].read_text() + "first_components: 12\n")
+        names = served.root.url, protocol
+        run = Run(*names, toy_model("turned"), "toy/1", tmp_path / "run", True)
+        run.align(pictures(3))
+        assert run.evaluate() == "yes"
+        assert run.push()["pushed"] == 1
+        mapped = served.alias("toy@production").index
+        assert (mapped.first_components, len(mapped.adapters)) == (12, 1)
+        assert run.index()["index"] == str(mapped)
+        # In the direct form too, and what is mapped stays so.
+        protocol.write_text(template[1].read_text() + "first_components: 8\n")
+        run = Run(*names, toy_model("new"), "toy/2", tmp_path / "next", False)
+        run.evaluate("")
+        run.artifacts["blessing"].set_int_custom_property("blessed", 1)
+        run.push()
+        narrower = served.indices()[-1]
+        assert (narrower.first_components, narrower.adapters) == (8, mapped.adapters)
+
     def test_can_be_repeated(self, promoted):
         registry, run, _ = promoted
         assert run.push()["pushed_version"] == "toy/2"

@@ -40,7 +40,9 @@ class Run:
 
     def push(self):
         pushed = PushedModel()
-        RegistryPusher.test_call(**self.names, **self.artifacts, pushed_model=pushed)
+        RegistryPusher.test_call(
+            **self.names, **self.artifacts, gallery="toys", pushed_model=pushed
+        )
         return {
             name: pushed.get_custom_property(name)
             for name in ("pushed", "pushed_version", "reasons")
@@ -96,6 +98,32 @@ def test_a_third_version_is_measured_against_all_whose_vectors_are_served(
     assert third.push() == {"pushed": 0, "pushed_version": "toy/3", "reasons": reasons}
     measured = {e.old_fingerprint for e in served.evidence_of(served.version("toy/3"))}
     assert measured == {served.version(f"toy/{n}").fingerprint for n in (1, 2)}
+
+
+@pytest.mark.parametrize("said", ["from the start", "since the last run"])
+def test_a_protocol_of_first_components_promotes_over_them(
+    registry, start, toy_protocol, toy_model, pictures, said
+):
+    """And what is served is compared by as many, whatever the models' own sizes."""
+    first = "first_components: 8\n"
+    whole = toy_protocol.read_text()
+    if said == "from the start":
+        toy_protocol.write_text(whole + first)
+    bootstrap = start(toy_model("old"))
+    assert (bootstrap.evaluate(), bootstrap.push()["pushed"]) == ("bootstrap", 1)
+    registry.add_pictures("toys", pictures(2), registry.version("toy/1"))
+    served = registry.publish_index("toys", "toy", "production")
+    assert served.first_components == (8 if said == "from the start" else 16)
+
+    toy_protocol.write_text(whole + first)
+    second = start(toy_model("new", 24), "toy/1")
+    assert second.evaluate() == "yes"
+    assert second.push()["pushed"] == 1
+    alias = registry.alias("toy@production")
+    assert (alias.version.name, alias.index.first_components) == ("toy/2", 8)
+    # One that compares as many already stays.
+    assert (alias.index == served) == (said == "from the start")
+    assert registry.search("toy@production", pictures(1).images[:1], k=1)
 
 
 def test_a_run_that_was_stopped_before_it_promoted_can_be_repeated(

@@ -23,6 +23,7 @@ from registry import (
     Version,
     VersionExistsError,
 )
+from registry.protocol_data import read_protocol
 from tfx_pipeline.artifacts import AlignmentAdapter, CompatibilityEvidence
 from tfx_pipeline.older_versions import adapters_of
 from tfx_pipeline.recall_queries import embedded_queries
@@ -52,7 +53,8 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
 
     Adapters are registered with it. What is blessed through them searches no vectors as
     they are stored, so an index of the gallery's vectors through them is built first,
-    and the alias moves to the model and that index in one step.
+    and the alias moves to the model and that index in one step. So it is where the
+    served index compares other components than the protocol.
 
     Args:
         model: The trained model.
@@ -65,7 +67,7 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
         protocol: Path of the protocol file, kept with a new alias.
         pushed_model: Names the version; the property `pushed` says whether the alias
             stands at it, `reasons` why not.
-        gallery: The name of the gallery that is served, where there are adapters.
+        gallery: The name of the gallery that is served; empty for none.
         queries: TFRecord pattern of pictures to measure that index's recall with;
             empty to measure with rows of the gallery.
         adapter: The output of Aligner; None for vectors as they are served now.
@@ -86,7 +88,9 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
     reasons = blessing.get_string_custom_property("reasons").splitlines()
     pushed = model_utils.is_model_blessed(blessing)
     if pushed:
-        index = _index_through(registry, version, gallery, adapters, queries)
+        index = _index_for(
+            registry, version, alias, protocol, gallery, adapters, queries
+        )
         try:
             registry.promote(
                 str(version),
@@ -119,27 +123,35 @@ def _register(registry: Registry, artifact: AlignmentAdapter) -> list[Adapter]:
     return registered
 
 
-def _index_through(
+def _index_for(
     registry: Registry,
     version: Version,
+    alias: str,
+    protocol: str,
     gallery: str,
     adapters: list[Adapter],
     queries: str,
 ) -> str | None:
-    """Name of an index of the gallery's vectors through these adapters.
+    """Name of an index of the gallery's vectors that holds them as they were measured.
 
-    None where the gallery has no vectors for them: then the alias's own stays.
+    None where the alias's own does already, or the gallery has no vectors.
     """
-    known = adapters and gallery in registry.galleries()
+    known = gallery in registry.galleries()
     held = registry.gallery(gallery).fingerprints if known else {}
-    fit = [adapter for adapter in adapters if adapter.old_fingerprint in held]
-    if not fit:
-        return None
+    through = [adapter for adapter in adapters if adapter.old_fingerprint in held]
+    first = read_protocol(protocol).first_components
+    if not through:
+        served = {a.name: a.index for a in registry.aliases(version.model)}.get(alias)
+        if not held or served is None or first in (None, served.first_components):
+            return None
+        kept = filter(None, map(registry.adapter_with, served.adapters.values()))
+        through = [adapter for adapter in kept if adapter.old_fingerprint in held]
     index = registry.build_index(
         gallery,
         version.model,
         distance=version.distance,
-        through=[str(adapter) for adapter in fit],
+        first_components=first,
+        through=[str(adapter) for adapter in through],
         queries=embedded_queries(registry, version, queries),
     )
     return str(index)
