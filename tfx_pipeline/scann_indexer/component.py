@@ -30,7 +30,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     queries: Parameter[str] = "",
     adapter: InputArtifact[AlignmentAdapter] = None,
 ) -> None:
-    """Indexes the gallery as it is stored, for the version just promoted.
+    """Indexes the gallery's stored vectors for the version just promoted.
 
     Nothing that the gallery already holds is embedded again. Only pictures of `images`
     whose ids the gallery does not hold yet are embedded, with the promoted version;
