@@ -59,7 +59,7 @@ def measure_evidence(
             changed meanwhile.
         RegistryError: The data changed meanwhile.
     """
-    from keras_bct.evaluation import decide
+    from keras_bct.evaluation import compare, decide
     from registry import protocol_data
     from registry.adapter_files import open_adapter
 
@@ -114,7 +114,15 @@ def measure_evidence(
         assert gallery_too is not None
         paragon = (queries_too, gallery_too)
     try:
-        comparison = _compare(protocol, old[0], gallery, new, mapped, paragon)
+        comparison = compare(
+            protocol,
+            old_queries=old[0],
+            old_gallery=gallery,
+            new_queries=new[0],
+            new_gallery=new[1],
+            searched=mapped,
+            paragon=paragon,
+        )
     except ValueError as error:
         raise UsageError(
             f"The protocol {protocol.name!r} cannot be measured: {error}"
@@ -152,41 +160,6 @@ def measure_evidence(
     )
     check_evidence(evidence)
     return evidence
-
-
-def _compare(
-    protocol: Protocol,
-    old_queries: EmbeddingSet,
-    old_gallery: EmbeddingSet,
-    new: tuple[EmbeddingSet, EmbeddingSet | None],
-    searched: EmbeddingSet,
-    paragon: tuple[EmbeddingSet, EmbeddingSet] | None,
-) -> Comparison:
-    """The new version searches `searched`, the old one its own gallery."""
-    from keras_bct.evaluation import compare, compare_measurements, measure
-
-    if searched is old_gallery:
-        return compare(
-            protocol,
-            old_queries=old_queries,
-            old_gallery=old_gallery,
-            new_queries=new[0],
-            new_gallery=new[1],
-            paragon=paragon,
-        )
-    # Both sides of these come from one model, so all its components count.
-    whole = dataclasses.replace(protocol, first_components=None)
-    new_new = None if new[1] is None else measure(whole, new[0], new[1])
-    top = new_new if paragon == new else None
-    if paragon is not None and top is None:
-        top = measure(whole, *paragon)
-    return compare_measurements(
-        protocol,
-        old_old=measure(protocol, old_queries, old_gallery),
-        new_old=measure(protocol, new[0], searched),
-        new_new=new_new,
-        paragon=top,
-    )
 
 
 def _embed(

@@ -145,6 +145,7 @@ def compare(
     old_queries: EmbeddingSet,
     old_gallery: EmbeddingSet,
     new_queries: EmbeddingSet,
+    searched: EmbeddingSet | None = None,
     new_gallery: EmbeddingSet | None = None,
     paragon: Measurement | tuple[EmbeddingSet, EmbeddingSet] | None = None,
 ) -> Comparison:
@@ -155,6 +156,8 @@ def compare(
         old_queries: The queries, embedded by the old model.
         old_gallery: The gallery, embedded by the old model.
         new_queries: The same queries, in the same order, embedded by the new model.
+        searched: What an adapter h makes of `old_gallery`: M(new, h(old)) stands in the
+            place of M(new, old). None where the new model searches it as it is.
         new_gallery: The same gallery embedded by the new model, or None. M(new, new)
             takes all components, M(new, old) the first K where the protocol says so.
         paragon: M(new*, new*) on the same items, or its queries and gallery, or None;
@@ -186,15 +189,20 @@ def compare(
     if isinstance(paragon, tuple):
         check_same_items("paragon", paragon[0], "old_queries", old_queries)
         check_same_items("paragon", paragon[1], "old_gallery", old_gallery)
+    if searched is None:
+        searched = old_gallery
+    check_same_items("searched", searched, "old_gallery", old_gallery)
     old_old = measure(protocol, old_queries, old_gallery)
-    new_old = measure(protocol, new_queries, old_gallery)
+    new_old = measure(protocol, new_queries, searched)
     # Both sides of these two come from one model, so all its components count.
     whole = dataclasses.replace(protocol, first_components=None)
     new_new = None
     if new_gallery is not None:
         new_new = measure(whole, new_queries, new_gallery)
     if isinstance(paragon, tuple):
-        paragon = measure(whole, *paragon)
+        # A new model that was trained freely is its own.
+        same = paragon[0] is new_queries and paragon[1] is new_gallery
+        paragon = new_new if same else measure(whole, *paragon)
     return compare_measurements(
         protocol, old_old=old_old, new_old=new_old, new_new=new_new, paragon=paragon
     )

@@ -139,6 +139,39 @@ def test_wider_new_embeddings_count_whole_among_themselves(
     assert result.new_new == whole.values["retrieval/mAP"]
 
 
+def test_only_the_new_queries_search_what_an_adapter_makes_of_the_gallery(
+    make_protocol, versions
+):
+    protocol = make_protocol(*METRICS)
+    mapped = versions["new_gallery"]
+    result = compare(protocol, **versions, searched=mapped)
+    direct = compare(protocol, **versions)
+    new_old = measure(protocol, versions["new_queries"], mapped)
+    for metric in METRICS:
+        numbers = result[metric]
+        assert numbers.new_old == new_old.values[metric]
+        assert numbers.new_old != direct[metric].new_old
+        assert numbers.old_old == direct[metric].old_old
+        assert numbers.new_new == direct[metric].new_new
+        assert numbers.paragon == direct[metric].paragon
+
+
+def test_a_new_model_that_is_its_own_paragon_is_measured_once(
+    make_protocol, versions, monkeypatch
+):
+    asked = []
+
+    def counted(protocol, queries, gallery):
+        asked.append((queries, gallery))
+        return measure(protocol, queries, gallery)
+
+    monkeypatch.setattr("keras_bct.evaluation.comparison.measure", counted)
+    itself = versions["new_queries"], versions["new_gallery"]
+    result = compare(make_protocol("retrieval/mAP"), **versions | {"paragon": itself})
+    assert result["retrieval/mAP"].paragon == result["retrieval/mAP"].new_new
+    assert len(asked) == 3
+
+
 def test_json_gives_everything_back(make_protocol, versions):
     result = compare(make_protocol(*METRICS), **versions)
     again = Comparison.from_json(result.to_json())
@@ -172,6 +205,8 @@ def test_versions_must_hold_the_same_items(make_protocol, versions):
         compare(protocol, **versions | {"new_queries": everyone.take(backwards)})
     with pytest.raises(ValueError, match="`new_gallery`"):
         compare(protocol, **versions | {"new_gallery": everyone})
+    with pytest.raises(ValueError, match="`searched`"):
+        compare(protocol, **versions | {"searched": everyone})
 
 
 def test_measurements_must_count_the_same_items(make_protocol, versions):
