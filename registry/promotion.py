@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from registry.alias import Action
@@ -11,7 +12,7 @@ from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
 from registry.gate import Demand, Needed, judge
 from registry.registration import find
-from registry.schema import AliasMoveRow, IndexRow, VersionRow
+from registry.schema import AliasMoveRow, EvidenceRow, IndexRow, VersionRow
 
 
 def promote(
@@ -48,6 +49,7 @@ def promote(
     for _ in range(ATTEMPTS):
         with database.reading() as session:
             candidate = find(session, model, number)
+            newest = _newest_evidence(session, candidate)
             now_at = standing(session, model, alias)
             served = (
                 now_at.index if index is None else find_index(session, model, index)
@@ -71,8 +73,11 @@ def promote(
         if not require_compatible:
             action = "force"
         with database.writing() as session:
-            # The gate took its time; it judged where the alias stood then.
+            # The gate took its time; it judged where the alias stood then, by the
+            # evidence that there was.
             if standing(session, model, alias).move_id != now_at.move_id:
+                continue
+            if _newest_evidence(session, candidate) != newest:
                 continue
             return move(
                 session,
@@ -88,8 +93,16 @@ def promote(
                 evidence_ids=evidence_ids,
             )
     raise RegistryError(
-        f"{model}@{alias} was moved by others {ATTEMPTS} times while it was being "
-        "judged. Nothing was changed; promote again."
+        f"{model}@{alias} was moved or {model}/{number} measured by others {ATTEMPTS} "
+        "times while it was being judged. Nothing was changed; promote again."
+    )
+
+
+def _newest_evidence(session: Session, candidate: VersionRow) -> int | None:
+    return session.scalar(
+        select(func.max(EvidenceRow.id)).where(
+            EvidenceRow.new_fingerprint == candidate.fingerprint
+        )
     )
 
 

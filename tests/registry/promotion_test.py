@@ -225,20 +225,47 @@ def test_a_tampered_version_is_not_promoted(three, make_evidence):
     assert state(three) == before
 
 
-def test_a_move_meanwhile_is_judged_again(three, make_evidence, monkeypatch):
-    """The gate passed against glyphs/1, but by then production stood at glyphs/3."""
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Does something when the gate has judged and the alias has not moved yet."""
     from registry import promotion
 
-    three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
     judge = promotion.judge
 
-    def slow(*args):
-        answer = judge(*args)
-        monkeypatch.setattr(promotion, "judge", judge)
-        three.promote("glyphs/3", "production", force=True, reason="meanwhile")
-        return answer
+    def meanwhile(act):
+        def slow(*args):
+            answer = judge(*args)
+            monkeypatch.setattr(promotion, "judge", judge)
+            act()
+            return answer
 
-    monkeypatch.setattr(promotion, "judge", slow)
+        monkeypatch.setattr(promotion, "judge", slow)
+
+    return meanwhile
+
+
+def test_a_move_meanwhile_is_judged_again(three, make_evidence, meanwhile):
+    """The gate passed against glyphs/1, but by then production stood at glyphs/3."""
+    three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    meanwhile(
+        lambda: three.promote("glyphs/3", "production", force=True, reason="meanwhile")
+    )
     with pytest.raises(GateRefusedError, match="glyphs/2 against glyphs/3"):
         ask(three, "glyphs/2")
     assert three.resolve("glyphs@production").name == "glyphs/3"
+
+
+def test_evidence_that_comes_meanwhile_is_judged_too(three, make_evidence, meanwhile):
+    three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    worse = make_evidence("glyphs/2", "glyphs/1", -0.1)
+    meanwhile(lambda: three.add_evidence(worse))
+    with pytest.raises(GateRefusedError, match="evidence 2"):
+        ask(three, "glyphs/2")
+    assert three.resolve("glyphs@production").name == "glyphs/1"
+
+
+def test_evidence_about_others_holds_no_promotion_up(three, make_evidence, meanwhile):
+    three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+    other = make_evidence("glyphs/3", "glyphs/1", -0.1)
+    meanwhile(lambda: three.add_evidence(other))
+    assert ask(three, "glyphs/2").evidence_ids == (1,)
