@@ -259,20 +259,32 @@ class TestBuilding:
     def left(self, registry):
         return sorted(p.name for p in registry.root.path("indices", "glyphs").iterdir())
 
-    def test_what_a_killed_build_left_is_cleared_by_the_next(self, filled, environment):
+    @pytest.mark.parametrize(
+        ("instant", "left_behind"),
+        [
+            ("index_building._refuse_cut_short", ".building-"),
+            ("index_store.sync_folder", "1"),
+        ],
+        ids=["while it is written", "in its place, before the database knows it"],
+    )
+    def test_what_a_killed_build_left_is_cleared_by_the_next(
+        self, filled, environment, instant, left_behind
+    ):
         script = (
             "import os, signal, sys\n"
-            "from registry import Registry, index_building\n"
+            "from registry import Registry, index_building, index_store\n"
             "die = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
-            "index_building._refuse_cut_short = die\n"
+            f"{instant} = die\n"
             "Registry(sys.argv[1]).build_index('kanji', 'glyphs')\n"
         )
         argv = [sys.executable, "-c", script, filled.root.url]
         assert subprocess.run(argv, env=environment).returncode == -signal.SIGKILL
-        assert any(name.startswith(".building-") for name in self.left(filled))
+        assert any(name.startswith(left_behind) for name in self.left(filled))
         assert filled.indices() == []
-        assert filled.build_index("kanji", "glyphs").name == "glyphs#1"
+        index = filled.build_index("kanji", "glyphs")
+        assert index.name == "glyphs#1"
         assert self.left(filled) == [".lock", "1"]
+        assert filled.verify()[f"index {index}"] == []
 
     def test_two_at_once_do_not_clear_each_other_away(self, filled, monkeypatch):
         from registry import index_building

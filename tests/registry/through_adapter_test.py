@@ -215,6 +215,15 @@ class TestRollback:
             mapped.rollback("glyphs@production")
         assert state(mapped) == before
 
+    def test_is_let_through_by_proof_through_an_adapter(
+        self, mapped, fill_gallery, make_adapter, prove
+    ):
+        """An index may hold a gallery's rows in any way that is proven."""
+        fill_gallery("kanji", "glyphs/2", rows=5, start=100)
+        back = make_adapter("back", new="glyphs/1", old="glyphs/2")
+        prove("glyphs/1", "glyphs/2", str(mapped.add_adapter(back)))
+        assert mapped.rollback("glyphs@production").to_version == "glyphs/1"
+
 
 def test_the_lineage_shows_both_kinds_of_edge(mapped, prove):
     prove("glyphs/3", "glyphs/1")
