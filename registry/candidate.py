@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from keras_bct.distances import DISTANCES
 from registry.errors import InvalidModelError, UsageError
 from registry.fingerprint import FileDigest, Progress, combine, digest_file, list_files
 from registry.saved_model import embedding_size
-
-DISTANCES = ("cosine", "l2", "inner_product")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_bct.distances import DISTANCES
 from keras_bct.evaluation.block_pass import (
     BLOCK_ROWS,
     Execution,
@@ -22,8 +23,6 @@ from keras_bct.evaluation.scoring import Scoring
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
-
-DISTANCES = ("cosine", "l2", "inner_product")
 
 # Candidates of a query that are kept before the lowest are thrown out, in units of k.
 _SPARE = 8

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from keras_bct.configuration import from_mapping
+from keras_bct.distances import DISTANCES
 from keras_bct.evaluation.metric_name import MetricName
 
 SOURCES = ("embeddings", "gallery", "tfrecord")
-DISTANCES = ("cosine", "inner_product", "l2")
 EXCLUSIONS = ("junk", "same_camera", "self")
 
 

@@ -14,11 +14,10 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bct.classifier import Classifier
+from keras_bct.distances import DISTANCES
 
 SCHEMA = 1
 """Of `version.json`."""
-
-DISTANCES = ("cosine", "l2", "inner_product")
 
 
 def export_version(
