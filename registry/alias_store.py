@@ -179,7 +179,12 @@ class AliasStore(AdapterStore):
         """
         model, name = parse_alias(alias)
         row = promotion.serve_index(
-            self.database, model, name, _number_of(index, model), reason
+            self.database,
+            model,
+            name,
+            _number_of(index, model),
+            reason,
+            command=self.command,
         )
         return None if row is None else self._read_move(row)
 
@@ -213,6 +218,7 @@ class AliasStore(AdapterStore):
                 galleries=self.galleries_folder,
                 reason=reason,
                 force=force,
+                command=self.command,
             )
             if row is not None:
                 return self._read_move(row)

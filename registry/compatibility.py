@@ -91,6 +91,7 @@ def stranded(
     vectors: Iterable[Vectors],
     terms: Terms | None = None,
     *,
+    command: str,
     either_way: bool = False,
 ) -> list[str]:
     """What a version may not search, one phrase for each version that made it.
@@ -104,6 +105,7 @@ def stranded(
         fingerprint: The version of the queries.
         vectors: The vectors.
         terms: How an index compares them; None where nothing is compared yet.
+        command: How the command line of this registry begins.
         either_way: These are a gallery's, which an index may hold in any way that is
             proven.
 
@@ -143,23 +145,24 @@ def stranded(
             why = f"there is no compatibility edge {new_to_old}{through}"
             others = [way for way in proven if way not in ways]
             if others:
-                why += f", only one for {words_for(session, others)}"
+                why += f", only one for {words_for(session, others, command)}"
         phrases.append(f"{held.rows:,} vectors of {name}{through}, and {why}")
     return phrases
 
 
-def words_for(session: Session, ways: Iterable[str | None]) -> str:
+def words_for(session: Session, ways: Iterable[str | None], command: str) -> str:
     """Words for ways that are proven where another one is asked for.
 
-    They name the option of `registry index` that holds vectors in that way.
+    They say the command that builds an index of vectors in that way.
 
     Args:
         session: The registry's state.
         ways: Fingerprints of adapters, None for vectors as they are stored.
+        command: How the command line of this registry begins.
     """
     names = {way: adapter_name(session, way) for way in ways if way is not None}
     return " or ".join(
-        f"its vectors through {names[way]} (`registry index GALLERY --through "
+        f"its vectors through {names[way]} (`{command} index GALLERY --through "
         f"{names[way]}`)"
         if way is not None
         else "its vectors as they are stored"

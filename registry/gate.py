@@ -118,13 +118,15 @@ def judge(
         # One way that passes is enough; else what is said of the newest.
         against, read = min(answers, key=lambda answer: bool(answer[0]))
         if against and not needed.either_way:
-            against += _other_ways(session, candidate, needed)
+            against += _other_ways(session, candidate, needed, demand.command)
         reasons += against
         evidence_ids += read
     return reasons, evidence_ids
 
 
-def _other_ways(session: Session, candidate: VersionRow, needed: Needed) -> list[str]:
+def _other_ways(
+    session: Session, candidate: VersionRow, needed: Needed, command: str
+) -> list[str]:
     """What else is proven of these vectors, where the index holds them otherwise."""
     ways = set(
         session.scalars(
@@ -138,7 +140,8 @@ def _other_ways(session: Session, candidate: VersionRow, needed: Needed) -> list
         return []
     return [
         f"{candidate.name} is proven for {name_of(session, needed.made_by)} only by "
-        f"{words_for(session, ways)}: build such an index and promote with --index"
+        f"{words_for(session, ways, command)}: build such an index and promote with "
+        "--index"
     ]
 
 

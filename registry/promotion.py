@@ -134,6 +134,7 @@ def _pass_gate(
                 candidate.fingerprint,
                 vectors_of(served),
                 Terms(served.distance, served.first_components),
+                command=demand.command,
             )
         ]
     if reasons:
@@ -179,9 +180,23 @@ def _stands(
 
 
 def serve_index(
-    database: Database, model: str, alias: str, index: int, reason: str | None
+    database: Database,
+    model: str,
+    alias: str,
+    index: int,
+    reason: str | None,
+    *,
+    command: str,
 ) -> AliasMoveRow | None:
     """Serves another index with the version that the alias stands for.
+
+    Args:
+        database: Where aliases are kept.
+        model: Name of the model.
+        alias: The alias.
+        index: Number of the index.
+        reason: What the history is to say.
+        command: How the command line of this registry begins.
 
     Returns:
         The new row of its history, None when that index is served already.
@@ -201,6 +216,7 @@ def serve_index(
             now_at.version.fingerprint,
             vectors_of(row),
             Terms(row.distance, row.first_components),
+            command=command,
         )
         if phrases:
             raise GateRefusedError(

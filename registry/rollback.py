@@ -36,6 +36,7 @@ def rollback(
     galleries: Path | None,
     reason: str | None,
     force: bool,
+    command: str,
 ) -> AliasMoveRow | None:
     """Undoes the last move of an alias that has not been undone yet.
 
@@ -49,6 +50,7 @@ def rollback(
         galleries: Folder of the registry's galleries.
         reason: What the history is to say.
         force: Go back even over vectors that the earlier version cannot search.
+        command: How the command line of this registry begins.
 
     Returns:
         The new row of its history, None when the alias has moved meanwhile and would
@@ -70,7 +72,7 @@ def rollback(
             if last.from_index_id is not None
             else None
         )
-        reasons = _left_behind(session, before, now_at.index, index, galleries)
+        reasons = _left_behind(session, before, now_at.index, index, galleries, command)
         if reasons and not force:
             raise GateRefusedError(
                 f"{model}@{alias} is not rolled back to {model}/{before.number}; "
@@ -121,6 +123,7 @@ def _left_behind(
     served: IndexRow | None,
     restored: IndexRow | None,
     galleries: Path | None,
+    command: str,
 ) -> list[str]:
     """Sentences on vectors added since that `version` may not search."""
     places: dict[str, Mapping[str, int]] = {}
@@ -148,6 +151,7 @@ def _left_behind(
                 for made_by, rows in sorted(vectors.items())
                 if made_by not in known
             ],
+            command=command,
             either_way=True,
         )
     ]

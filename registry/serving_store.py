@@ -118,7 +118,9 @@ class ServingStore(IndexStore):
         terms: Terms,
     ) -> None:
         with self.database.reading() as session:
-            phrases = stranded(session, version.fingerprint, vectors, terms)
+            phrases = stranded(
+                session, version.fingerprint, vectors, terms, command=self.command
+            )
         if phrases:
             raise GateRefusedError(
                 f"{what} is not searched with {version}:",

@@ -28,7 +28,9 @@ class TestPromotion:
         with pytest.raises(GateRefusedError) as refused:
             ask(served, "glyphs/2")
         assert "glyphs/2 against glyphs/1: there is no evidence" in str(refused.value)
-        assert "`registry index GALLERY --through glyphs:1`" in str(refused.value)
+        assert f"`{served.command} index GALLERY --through glyphs:1`" in str(
+            refused.value
+        )
         assert state(served) == before
 
     def test_without_any_index_is_refused(
