@@ -76,7 +76,9 @@ def components(
             f"Received: {' and '.join(map(str, sorted(set(sizes.values()))))}, some "
             "through an adapter and some as they are stored."
         )
-    size = first_components or (fewest if mapped else gallery.embedding_size)
+    size = first_components
+    if size is None:
+        size = fewest if mapped else gallery.embedding_size
     if not 1 <= size <= fewest:
         raise UsageError(
             f"`first_components` (--first-components) should be 1 to {fewest}, which "

@@ -94,6 +94,14 @@ class TestIndex:
         index = served.build_index("kanji", through=["glyphs:2"], first_components=16)
         assert (index.first_components, index.rows) == (16, 40)
 
+    @pytest.mark.parametrize("size", [0, -1, 65])
+    @pytest.mark.parametrize("through", [[], ["glyphs:1"]], ids=["stored", "mapped"])
+    def test_compares_as_many_components_as_there_are(self, served, size, through):
+        with pytest.raises(UsageError, match=rf"1 to 64.*Received: {size}\."):
+            served.build_index("kanji", through=through, first_components=size)
+        with pytest.raises(UsageError, match=rf"1 to 64.*Received: {size}\."):
+            served.publish_index("kanji", "glyphs", "production", first_components=size)
+
     def test_that_maps_to_nothing_finite_is_not_published(self, served):
         from registry import index_vectors
 
