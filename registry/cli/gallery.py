@@ -46,6 +46,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.whole and not args.add_pictures:
+        raise UsageError("--whole says how to store what --add-pictures embeds.")
+    if args.version and not (args.add_pictures or args.import_file):
+        raise UsageError(
+            "--version says which one makes the rows of --add-pictures, or made those "
+            "of --import-file."
+        )
     registry = open_registry(args)
     added = 0
     if args.add_pictures or args.import_file:

@@ -204,6 +204,30 @@ def test_rows_that_cannot_be_imported_make_no_gallery(run, promoted, tmp_path, r
     assert run("gallery", "--json").json == []
 
 
+@pytest.mark.parametrize(
+    "option", [["--whole"], ["--version", "glyphs/1"]], ids=" ".join
+)
+@pytest.mark.parametrize("mode", ["", "--export-file", "--remove-ids"])
+def test_gallery_takes_no_option_that_would_do_nothing(
+    run, promoted, fill_gallery, tmp_path, mode, option
+):
+    fill_gallery("kanji", "glyphs/1")
+    (tmp_path / "file.npz").write_text("row-3")
+    refused = run(
+        "gallery", "kanji", *([mode, tmp_path / "file.npz"] if mode else []), *option
+    )
+    assert refused.code == 2
+    assert option[0] in refused.err
+    assert promoted.gallery("kanji").rows == 20
+
+
+def test_whole_is_for_pictures_not_for_a_file(run, promoted, tmp_path):
+    argv = ["gallery", "kanji", "--import-file", tmp_path / "rows.npz"]
+    refused = run(*argv, "--version", "glyphs/1", "--whole")
+    assert refused.code == 2
+    assert "--add-pictures" in refused.err
+
+
 def test_verify_of_a_model_that_is_not_there_is_not_ok(run, promoted):
     refused = run("verify", "glyps")
     assert refused.code == 2
