@@ -53,7 +53,8 @@ COMMANDS: tuple[Command, ...] = (
 _DESCRIPTION = """\
 Versions of embedding models, with proof that each works with its predecessors.
 
-Names: glyphs/3 is a version, glyphs@production an alias, glyphs#2 a search index.
+Names: glyphs/3 is a version, glyphs@production an alias, glyphs#2 a search index,
+glyphs:1 an adapter.
 
 Exit codes: 0 done, 2 wrong usage, 3 refused by the gate, 4 integrity failure,
 1 anything else.

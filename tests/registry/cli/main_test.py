@@ -46,6 +46,12 @@ def test_each_help_shows_an_example_that_parses(run, name, command):
     assert set(name) <= set(words)
 
 
+def test_the_help_shows_how_each_thing_is_named(run):
+    shown = run("--help").out
+    for name in ("glyphs/3", "glyphs@production", "glyphs#2", "glyphs:1"):
+        assert name in shown
+
+
 def test_wrong_usage_exits_2(spawn):
     assert spawn("promote").code == 2
     assert spawn("no-such-command").code == 2
