@@ -50,6 +50,22 @@ class Page(NamedTuple):
     text: str
 
 
+class Definition(NamedTuple):
+    """Where a public name is defined.
+
+    Attributes:
+        node: What defines it.
+        described: The docstring below a constant.
+        module: The dotted name of the module that it stands in.
+        tree: That module.
+    """
+
+    node: ast.AST
+    described: str | None
+    module: str
+    tree: ast.Module
+
+
 def pages() -> Iterator[Page]:
     """Gives the page of every room that has public names."""
     for package in PACKAGES:
@@ -82,17 +98,14 @@ def _page(module: str, tree: ast.Module, names: list[str]) -> str:
         found = _definition(module, tree, name)
         if found is None:
             continue
-        node, described = found
-        first = (_docstring(node) or described or "").partition("\n\n")[0]
+        first = (_docstring(found.node) or found.described or "").partition("\n\n")[0]
         first = " ".join(first.split()).replace("|", "\\|")
         lines.append(f"| [`{name}`](#{name.lower()}) | {first} |")
-        sections += ["", f"## {name}", "", *_described(name, node, described)]
+        sections += ["", f"## {name}", "", *_described(name, found, names)]
     return "\n".join(lines + sections).rstrip() + "\n"
 
 
-def _definition(
-    module: str, tree: ast.Module, name: str
-) -> tuple[ast.AST, str | None] | None:
+def _definition(module: str, tree: ast.Module, name: str) -> Definition | None:
     """Finds where a name is defined, and the docstring below a constant."""
     body = list(tree.body)
     for node in tree.body:
@@ -100,13 +113,13 @@ def _definition(
         body += node.body if isinstance(node, ast.If) else []
     for place, node in enumerate(body):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
-            return node, None
+            return Definition(node, None, module, tree)
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         if any(isinstance(t, ast.Name) and t.id == name for t in targets):
             below = body[place + 1] if place + 1 < len(body) else None
             if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-                return node, str(below.value.value)
-            return node, None
+                return Definition(node, str(below.value.value), module, tree)
+            return Definition(node, None, module, tree)
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -120,19 +133,20 @@ def _docstring(node: ast.AST) -> str | None:
     return None
 
 
-def _imported(module: str, name: str) -> tuple[ast.AST, str | None] | None:
+def _imported(module: str, name: str) -> Definition | None:
     for candidate, inner in ((f"{module}.{name}", None), (module, name)):
         path = ROOT.joinpath(*candidate.split("."))
         for file in (path.with_suffix(".py"), path / "__init__.py"):
             if file.is_file():
                 tree = ast.parse(file.read_text(encoding="utf-8"))
                 if inner is None:
-                    return tree, None
+                    return Definition(tree, None, candidate, tree)
                 return _definition(candidate, tree, inner)
     return None
 
 
-def _described(name: str, node: ast.AST, described: str | None) -> Iterator[str]:
+def _described(name: str, found: Definition, public: list[str]) -> Iterator[str]:
+    node, described = found.node, found.described
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         yield from ("```python", _assignment(node), "```", "", render(described or ""))
         return
@@ -145,17 +159,40 @@ def _described(name: str, node: ast.AST, described: str | None) -> Iterator[str]
         yield render(ast.get_docstring(node) or "")
         for function in functions:
             yield from ("", f"### {name}.{function.name}", "")
-            yield from _described(function.name, function, None)
+            yield from _described(function.name, found._replace(node=function), [])
         return
     assert isinstance(node, (ast.ClassDef, ast.FunctionDef))
-    yield from ("```python", _signature(node), "```", "")
+    signature = _signature(node)
+    yield from ("```python", signature, "```", "")
     yield render(ast.get_docstring(node) or "")
-    for child in node.body if isinstance(node, ast.ClassDef) else []:
-        if not isinstance(child, ast.FunctionDef) or child.name.startswith("_"):
+    if isinstance(node, ast.FunctionDef):
+        return
+    for base in map(ast.unparse, node.bases):
+        if base in public and base not in signature:
+            yield from ("", f"It also has what [`{base}`](#{base.lower()}) has.")
+    for method in _methods(found, public).values():
+        if method.name not in _OF_KERAS and ast.get_docstring(method):
+            yield from ("", f"### {name}.{method.name}", "")
+            yield from _described(method.name, found._replace(node=method), [])
+
+
+def _methods(found: Definition, public: list[str]) -> dict[str, ast.FunctionDef]:
+    """Gives the methods of a class, then those of its bases that have no place here."""
+    assert isinstance(found.node, ast.ClassDef)
+    methods = {
+        child.name: child
+        for child in found.node.body
+        if isinstance(child, ast.FunctionDef) and not child.name.startswith("_")
+    }
+    for base in map(ast.unparse, found.node.bases):
+        # One of another project is not found.
+        inherited = _definition(found.module, found.tree, base)
+        if inherited is None or base in public:
             continue
-        if child.name not in _OF_KERAS and ast.get_docstring(child):
-            yield from ("", f"### {name}.{child.name}", "")
-            yield from _described(child.name, child, None)
+        if isinstance(inherited.node, ast.ClassDef):
+            for name, method in _methods(inherited, public).items():
+                methods.setdefault(name, method)
+    return methods
 
 
 def _assignment(node: ast.Assign | ast.AnnAssign) -> str:

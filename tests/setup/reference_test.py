@@ -1,10 +1,12 @@
 """The pages of the reference say what the docstrings say."""
 
 import ast
+import re
 
 import reference
 
 import keras_bct.backfill
+import registry
 
 DOCSTRING = """\
 Give one thing.
@@ -125,6 +127,25 @@ def test_names_imported_on_first_use_are_found_too():
     assert "old_class_names: Sequence[str] | Mapping" in page
     # A module among the public names is shown with its functions.
     assert "\n### glyphs.load\n" in page
+
+
+def test_a_class_is_shown_with_what_it_inherits_from_files_of_its_own():
+    page = reference.written()["registry.md"]
+    shown = re.findall(r"\n### Registry\.(\w+)\n", page)
+    assert set(shown) == {
+        name
+        for name in dir(registry.Registry)
+        if not name.startswith("_") and getattr(registry.Registry, name).__doc__
+    }
+    assert len(shown) == len(set(shown))
+
+
+def test_what_a_public_base_has_is_shown_once():
+    page = reference.written()["keras_bct.adapters.md"]
+    assert "\n### ClosedForm.fit_blocks\n" in page
+    assert "\n### Ridge.fit_blocks\n" not in page
+    ridge = page.partition("\n## Ridge\n")[2].partition("\n## ")[0]
+    assert "\nIt also has what [`ClosedForm`](#closedform) has.\n" in ridge
 
 
 def test_the_committed_pages_are_up_to_date():
