@@ -7,8 +7,11 @@ takes part is run as a program, `python FILE RESULT.npz`, and calls `save` then.
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+
+_ROOT = Path(__file__).parents[2]
 
 
 def save(path, cases, train):
@@ -37,7 +40,8 @@ def trained(file, folder):
         [sys.executable, file, str(path)],
         check=True,
         timeout=500,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        # Not all of `sys.path`: libraries of other tests add their own `tests` to it.
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
     )
     with np.load(path) as results:
         return dict(results)
