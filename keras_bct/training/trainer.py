@@ -134,7 +134,9 @@ def train(
             history,
             early_stop,
         )
-        checkpoints.take_up(made.model)
+        # The optimizer's variables are made here, each device's as the model's are.
+        with devices.scope():
+            checkpoints.take_up(made.model)
         if devices.is_chief:
             callbacks.append(checkpoints)
     done = len(history)
