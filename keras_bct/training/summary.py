@@ -46,12 +46,12 @@ class Summary:
     def last(self) -> Mapping[str, float]:
         """The logs that the version belongs to.
 
-        Those of the interval with the best criterion where the training went back to
-        it, otherwise the last ones.
+        Those of the interval with the best criterion where the recipe has `patience`,
+        whose training goes back to it also from its end; otherwise the last ones.
         """
         if not self.history:
             return {}
-        if self.stopped_early:
+        if (self.recipe.get("criterion") or {}).get("patience") is not None:
             return max(self.history, key=lambda logs: logs[DIFFERENCE])
         return self.history[-1]
 

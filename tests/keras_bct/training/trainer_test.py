@@ -63,13 +63,19 @@ def test_the_papers_optimizer_trains_a_resnet_of_faces(
     assert embedder.embed(pictures.astype("float32")).shape == (2, 4)
 
 
+@pytest.mark.parametrize(
+    ("patience", "stopped"), [(None, False), (1, True), (100, False)]
+)
 def test_the_criterion_is_that_of_the_exported_version(
-    place: Any, tmp_path: Path
+    patience: int | None, stopped: bool, place: Any, tmp_path: Path
 ) -> None:
     summary = place.train(
         tmp_path,
-        criterion=CriterionSettings(place.protocol, "retrieval/CMC@1"),
+        criterion=CriterionSettings(place.protocol, "retrieval/mAP", patience),
+        steps=40,
         interval_steps=4,
+        # So high that the best interval is none of the last.
+        learning_rate=0.1,
     )
     records = read_records(place.pictures)
     protocol = Protocol.from_yaml(place.protocol)
@@ -79,11 +85,12 @@ def test_the_criterion_is_that_of_the_exported_version(
         return EmbeddingSet(records.ids, records.labels, records.cameras, rows)
 
     old, new = embedded(place.version), embedded(tmp_path / "version")
-    metric = "retrieval/CMC@1"
+    metric = "retrieval/mAP"
     new_old = measure(protocol, new, old).values[metric]
     old_old = measure(protocol, old, old).values[metric]
-    assert len(summary.history) == 2
-    last = summary.history[-1]
+    assert summary.stopped_early == stopped
+    last = summary.last
+    assert (last == summary.history[-1]) == (patience is None)
     np.testing.assert_allclose(last["new_old"], new_old, atol=1e-6)
     np.testing.assert_allclose(last["old_old"], old_old, atol=1e-6)
     np.testing.assert_allclose(last["criterion"], new_old - old_old, atol=1e-6)
