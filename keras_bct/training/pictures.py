@@ -10,16 +10,25 @@ import tensorflow as tf
 
 from keras_bct import data
 from keras_bct.data.record_index import RecordIndex
+from keras_bct.training.recipe import Recipe
 
 
 class TrainingPictures:
     """Ids and labels of the training pictures, and their bytes when asked for.
 
+    The files are read here, once a training.
+
     Args:
+        recipe: Says their shape, and whether the bytes are held; otherwise they are
+            read when asked for.
         patterns: TFRecord patterns.
-        image_shape: Height, width and channels.
         compression: As in `read_records`.
-        in_memory: Whether the bytes are held; otherwise they are read when asked for.
+        progress: Whether a bar is shown where reading takes long.
+
+    Attributes:
+        records: What was read.
+        ids: Of each picture.
+        labels: The class of each by name.
 
     Raises:
         FileNotFoundError: A pattern matches no file.
@@ -28,22 +37,24 @@ class TrainingPictures:
 
     def __init__(
         self,
+        recipe: Recipe,
         patterns: Sequence[str],
-        image_shape: tuple[int, int, int],
         *,
         compression: str | None = None,
-        in_memory: bool = True,
+        progress: bool = True,
     ) -> None:
-        self._records: data.ImageRecords | RecordIndex
-        if in_memory:
-            self._records = data.read_records(
+        self.records: data.ImageRecords | RecordIndex
+        self._image_shape = recipe.image_shape
+        if recipe.data is None or recipe.data.in_memory:
+            self.records = data.read_records(
                 patterns, camera=None, compression=compression
             )
         else:
-            self._records = RecordIndex.scan(patterns, image_shape=image_shape)
-        self.ids = self._records.ids
-        self.labels = self._records.labels
-        self._image_shape = image_shape
+            self.records = RecordIndex.scan(
+                patterns, image_shape=recipe.image_shape, progress=progress
+            )
+        self.ids = self.records.ids
+        self.labels = self.records.labels
 
     def __len__(self) -> int:
         """Gives their number."""
@@ -56,14 +67,14 @@ class TrainingPictures:
 
     def encoded(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
         """Gives the encoded pictures of some rows."""
-        if isinstance(self._records, RecordIndex):
+        if isinstance(self.records, RecordIndex):
             return [
                 tf.train.Example.FromString(example)
                 .features.feature["image"]
                 .bytes_list.value[0]
-                for example in self._records.read(rows)
+                for example in self.records.read(rows)
             ]
-        return [self._records.images[row] for row in rows]
+        return [self.records.images[row] for row in rows]
 
     def decoded(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
         """Gives some rows as pixels, `(rows, height, width, channels)`."""

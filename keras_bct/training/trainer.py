@@ -68,7 +68,8 @@ def train(
         log_directory: Where TensorBoard scalars go, or None.
         work_directory: Where the checkpoint goes, which is removed at the end, and
             `summary.json`; None keeps none.
-        progress: Whether a line is printed at every interval.
+        progress: Whether a line is printed at every interval, and a bar shown while
+            a large set is read.
 
     Returns:
         What was trained, and the logs of every interval.
@@ -90,10 +91,11 @@ def train(
     # First, because several workers wait for each other here.
     devices = Devices(recipe)
     pictures = TrainingPictures(
+        recipe,
         patterns,
-        recipe.image_shape,
         compression=compression,
-        in_memory=recipe.data is None or recipe.data.in_memory,
+        # One bar, where several workers may share a terminal.
+        progress=progress and devices.is_chief,
     )
     class_names = pictures.class_names
     old = None if predecessor is None else old_classifier(recipe, predecessor, pictures)
@@ -143,11 +145,9 @@ def train(
     if done < course.intervals and not (early_stop and early_stop.stopped):
         batches = training_batches(
             recipe,
-            patterns,
-            class_names=class_names,
+            pictures,
             old_class_names=None if old is None else old.class_names,
             terms=beside,
-            compression=compression,
             first_step=done * course.interval,
         )
         made.model.fit(

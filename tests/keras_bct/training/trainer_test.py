@@ -8,9 +8,15 @@ import pytest
 
 from keras_bct.classifier import Classifier
 from keras_bct.data import read_records
+from keras_bct.data.record_index import RecordIndex
 from keras_bct.evaluation import EmbeddingSet, Protocol, measure
 from keras_bct.models import load_embedder
-from keras_bct.training import CriterionSettings, OptimizerSettings, Recipe
+from keras_bct.training import (
+    CriterionSettings,
+    DataSettings,
+    OptimizerSettings,
+    Recipe,
+)
 from keras_bct.training.trainer import SIZE_MAP, train
 
 
@@ -162,8 +168,6 @@ def test_the_same_seed_gives_the_same_version(
 def test_pictures_on_disk_train_the_same_version(
     place: Any, tmp_path: Path, embedding_of: Any
 ) -> None:
-    from keras_bct.training import DataSettings
-
     for name, in_memory in (("memory", True), ("disk", False)):
         data = DataSettings(place.pictures, in_memory=in_memory)
         place.train(tmp_path / name, method="beta-sys", data=data)
@@ -171,6 +175,24 @@ def test_pictures_on_disk_train_the_same_version(
         embedding_of(tmp_path / "memory/version"),
         embedding_of(tmp_path / "disk/version"),
     )
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_pictures_on_disk_are_read_once_and_in_silence_where_it_is_asked_for(
+    progress: bool, place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan, scans = RecordIndex.scan, []
+
+    def counted(*patterns: Any, **options: Any) -> RecordIndex:
+        scans.append(options["progress"])
+        return scan(*patterns, **options)
+
+    monkeypatch.setattr(RecordIndex, "scan", counted)
+    recipe = place.recipe(
+        method="independent", data=DataSettings(place.pictures, in_memory=False)
+    )
+    train(recipe, [place.pictures], str(tmp_path / "version"), progress=progress)
+    assert scans == [progress]
 
 
 def test_a_method_that_follows_asks_for_a_predecessor(tmp_path: Path) -> None:
