@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -64,6 +65,21 @@ class TrainingPictures:
     def class_names(self) -> tuple[str, ...]:
         """The classes, sorted by name."""
         return tuple(sorted(set(self.labels.tolist())))
+
+    def digest(self) -> str:
+        """Gives the SHA-256 (hex) of ids, labels and bytes, in their order.
+
+        It is the same in memory and on disk, and however the files are cut.
+        """
+        whole = hashlib.sha256()
+        for column in (self.ids, self.labels):
+            whole.update("\0".join(column.tolist()).encode())
+        if isinstance(self.records, RecordIndex):
+            whole.update(self.records.image_digests)
+        else:
+            for image in self.records.images:
+                whole.update(hashlib.sha256(image).digest())
+        return whole.hexdigest()
 
     def encoded(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
         """Gives the encoded pictures of some rows."""

@@ -18,6 +18,8 @@ class Summary:
 
     Attributes:
         recipe: The recipe's fields, plain values.
+        identity: What it depends on, see `identity`; empty where nothing was kept to go
+            on from.
         method: The recipe's.
         directory: The version's.
         classes: Classes of the new classifier.
@@ -31,6 +33,7 @@ class Summary:
     """
 
     recipe: Mapping[str, Any]
+    identity: Mapping[str, Any]
     method: str
     directory: str
     classes: int

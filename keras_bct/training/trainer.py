@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -129,13 +130,10 @@ def train(
         metric = None if criterion is None else criterion.metric
         callbacks.append(Scalars(log_directory, course, metric))
     checkpoints = None
+    depends: dict[str, Any] = {}
     if work_directory is not None:
-        checkpoints = Checkpoints(
-            Path(work_directory),
-            identity(recipe, pictures, predecessor),
-            history,
-            early_stop,
-        )
+        depends = identity(recipe, pictures, predecessor)
+        checkpoints = Checkpoints(Path(work_directory), depends, history, early_stop)
         # The optimizer's variables are made here, each device's as the model's are.
         with devices.scope():
             checkpoints.take_up(made.model)
@@ -162,6 +160,7 @@ def train(
         early_stop.restore_best(made.model)
     summary = Summary(
         recipe=recipe.digested(),
+        identity=depends,
         method=recipe.method,
         directory=directory,
         classes=len(class_names),
