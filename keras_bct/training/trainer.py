@@ -22,6 +22,7 @@ from keras_bct.training.criterion import Criterion
 from keras_bct.training.early_stop import EarlyStop
 from keras_bct.training.identity import identity
 from keras_bct.training.inference import Inference
+from keras_bct.training.last_step import LastStep
 from keras_bct.training.networks import make_backbone
 from keras_bct.training.old_angle import OldAngle
 from keras_bct.training.old_classifier import old_classifier
@@ -107,6 +108,9 @@ def train(
 
     embed = Inference(made.backbone, made.size_map)
     callbacks: list[keras.callbacks.Callback] = []
+    if course.steps % course.interval:
+        # Only there, because Keras waits for each step that a callback looks at.
+        callbacks.append(LastStep(course))
     if old is not None:
         callbacks.append(OldAngle(embed, pictures, old))
     criterion = early_stop = None
@@ -146,7 +150,7 @@ def train(
             pictures,
             old_class_names=None if old is None else old.class_names,
             terms=beside,
-            first_step=done * course.interval,
+            first_step=course.steps_after(done),
         )
         made.model.fit(
             batches,
@@ -165,9 +169,9 @@ def train(
         directory=directory,
         classes=len(class_names),
         pictures=len(pictures),
-        steps=len(history) * course.interval,
+        steps=course.steps_after(len(history)),
         seconds=round(time.monotonic() - started, 1),
-        resumed_at=done * course.interval,
+        resumed_at=course.steps_after(done),
         stopped_early=early_stop is not None and early_stop.stopped,
         is_chief=devices.is_chief,
         history=tuple(history),

@@ -47,7 +47,7 @@ def run(strategy: str, directory: str, output: str, end: str = "") -> None:
             save(checkpoint, path)
             os.kill(os.getpid(), signal.SIGKILL)
 
-        Checkpoint.save = save_and_die  # type: ignore[method-assign]
+        Checkpoint.save = save_and_die
     place = Path(directory)
     recipe = Recipe(
         width=2,

@@ -17,6 +17,7 @@ from keras_bct.training import (
     OptimizerSettings,
     Recipe,
 )
+from keras_bct.training.checkpoint import Checkpoints
 from keras_bct.training.trainer import SIZE_MAP, train
 
 
@@ -174,6 +175,40 @@ def test_pictures_on_disk_train_the_same_version(
     np.testing.assert_array_equal(
         embedding_of(tmp_path / "memory/version"),
         embedding_of(tmp_path / "disk/version"),
+    )
+
+
+class Killed(BaseException):
+    """Stands for a signal between two intervals."""
+
+
+def test_a_training_ends_at_its_last_step_inside_an_interval_also_after_a_restart(
+    place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedding_of: Any
+) -> None:
+    keep = Checkpoints.on_epoch_end
+    done: list[int] = []
+    killed_at = 12
+
+    def counted(self: Checkpoints, epoch: int, logs: Any = None) -> None:
+        keep(self, epoch, logs)
+        done.append(int(self.model.optimizer.iterations))
+        if done[-1] == killed_at:
+            raise Killed
+
+    monkeypatch.setattr(Checkpoints, "on_epoch_end", counted)
+    with pytest.raises(Killed):
+        place.train(tmp_path / "broken", steps=13)
+    assert done == [2, 4, 6, 8, 10, 12]
+    summary = place.train(tmp_path / "broken", steps=13)
+    assert (done[-1], summary.steps, summary.resumed_at) == (13, 13, 12)
+
+    killed_at = 0
+    done.clear()
+    assert place.train(tmp_path / "unbroken", steps=13).history == summary.history
+    assert done == [2, 4, 6, 8, 10, 12, 13]
+    np.testing.assert_array_equal(
+        embedding_of(tmp_path / "broken/version"),
+        embedding_of(tmp_path / "unbroken/version"),
     )
 
 
