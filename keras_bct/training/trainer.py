@@ -63,7 +63,7 @@ def train(
         recipe: How to train.
         patterns: TFRecord patterns of the training pictures; their labels are the
             classes, in the order of their names.
-        directory: Where the SavedModel goes.
+        directory: Where the SavedModel goes; empty or not there yet.
         predecessor: Directory of the version to be compatible with; needed by every
             method but `independent`, which ignores it. None: the recipe's.
         compression: `GZIP` for the shards that TFX writes, or None.
@@ -80,13 +80,15 @@ def train(
         ValueError: The method needs a predecessor and there is none, there are no
             pictures, or they have one class only; the checkpoint is another
             training's.
-        FileExistsError: `directory` holds a SavedModel already.
+        FileExistsError: `directory` holds something already.
     """
     started = time.monotonic()
     predecessor = _needed(recipe, predecessor)
-    if os.path.exists(os.path.join(directory, "saved_model.pb")):
+    # Now, and not when the version is trained and has nowhere to go.
+    if os.path.exists(directory) and os.listdir(directory):
         raise FileExistsError(
-            f"`directory` should not hold a version yet. Received: {directory}"
+            f"`directory` should be empty or not there yet. Received: {directory}, "
+            f"which holds {sorted(os.listdir(directory))[0]!r}; give another one"
         )
     if recipe.deterministic:
         tf.config.experimental.enable_op_determinism()

@@ -235,9 +235,27 @@ def test_a_method_that_follows_asks_for_a_predecessor(tmp_path: Path) -> None:
         train(Recipe("beta", 2, 10), ["none"], str(tmp_path / "version"))
 
 
-def test_a_version_that_is_there_is_not_written_over(place: Any) -> None:
-    with pytest.raises(FileExistsError, match="should not hold a version"):
-        train(Recipe("independent", 2, 10), [place.pictures], place.version)
+@pytest.mark.parametrize("content", ["saved_model.pb", "notes.txt"])
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "not-kept"])
+def test_a_directory_that_holds_something_is_refused_before_any_work(
+    content: str, kept: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "version").mkdir()
+    (tmp_path / "version" / content).touch()
+    with pytest.raises(FileExistsError, match=f"should be empty .*'{content}'"):
+        train(
+            Recipe("independent", 2, 10),
+            # Looking for them would be work.
+            [str(tmp_path / "none.tfrecord")],
+            str(tmp_path / "version"),
+            work_directory=str(tmp_path) if kept else None,
+        )
+
+
+def test_an_empty_directory_is_filled(place: Any, tmp_path: Path) -> None:
+    (tmp_path / "version").mkdir()
+    place.train(tmp_path, method="independent")
+    assert (tmp_path / "version" / "saved_model.pb").is_file()
 
 
 def test_a_criterion_of_unequal_sizes_asks_for_the_first_components(
