@@ -103,18 +103,22 @@ def test_the_criterion_is_that_of_the_exported_version(
     np.testing.assert_allclose(last["criterion"], new_old - old_old, atol=1e-6)
 
 
-def test_scalars_say_what_the_logs_say(place: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "output"), [("beta", "old"), ("l2", "embeddings")])
+def test_scalars_say_what_the_logs_say(
+    method: str, output: str, place: Any, tmp_path: Path
+) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorflow import make_ndarray
 
-    summary = place.train(tmp_path, criterion=CriterionSettings(place.protocol))
+    criterion = CriterionSettings(place.protocol)
+    summary = place.train(tmp_path, method=method, criterion=criterion)
     events = EventAccumulator(str(tmp_path / "logs"))
     events.Reload()
     metric = "criterion/retrieval/mAP"
     logged = {
         "loss": "loss",
         "loss/new": "new_loss",
-        "loss/old": "old_loss",
+        f"loss/{output}": f"{output}_loss",
         "old_share": "old_share",
         "old_angle": "old_angle",
         f"{metric}/new_old": "new_old",
