@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from keras_bct.training.early_stop import EarlyStop
 from keras_bct.training.identity import differences
+from keras_bct.written_whole import written_whole
 
 _SCHEMA = 1
 _FILE = "checkpoint.npz"
@@ -34,23 +34,13 @@ class Checkpoint:
     arrays: Mapping[str, npt.NDArray[Any]]
 
     def save(self, path: Path) -> None:
-        """Writes the file beside the one that is there, and puts it in its place.
+        """Writes the file in the place of the one that is there.
 
         Killed at any moment, it leaves the old file or the new one, never a half.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(path.name + ".unfinished")
         text = json.dumps({"schema": _SCHEMA, **self.state}).encode()
-        with unfinished.open("wb") as file:
+        with written_whole(path) as unfinished, unfinished.open("wb") as file:
             np.savez(file, **{_STATE: np.frombuffer(text, np.uint8)}, **self.arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from keras_bct.training.criterion import DIFFERENCE
+from keras_bct.written_whole import written_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,6 @@ class Summary:
 
     def save(self, path: Path) -> None:
         """Writes it as JSON; an interrupted write leaves no half."""
-        unfinished = path.with_name(path.name + ".unfinished")
         text = json.dumps(self.to_json(), indent=1) + "\n"
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
+        with written_whole(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
