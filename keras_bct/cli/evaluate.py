@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 from keras_bct.backfill import random_order
+from keras_bct.cli.evaluation_json import write_json
 from keras_bct.cli.sides import load_side
 from keras_bct.evaluation import (
     BackfillingCurve,
@@ -26,7 +25,7 @@ from keras_bct.evaluation import (
     paper_cutoffs,
     write_report,
 )
-from keras_bct.evaluation.report import (
+from keras_bct.evaluation.report_rows import (
     Rows,
     comparison_rows,
     gain_rows,
@@ -161,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
         groups = _by_group(protocol, queries, gallery, arguments.groups, execution)
     _print(protocol, measurements, comparison, decision, groups, curve, notes)
     if arguments.json_path is not None:
-        _write_json(
+        write_json(
             arguments.json_path,
             protocol,
             measurements,
@@ -289,64 +288,3 @@ def _print(
         print(f"Gate: {decision.answer}")
         for reason in decision.reasons:
             print(f"  {reason}")
-
-
-def _write_json(
-    path: str,
-    protocol: Protocol,
-    measurements: dict[str, Measurement],
-    comparison: Comparison | None,
-    decision: Decision | None,
-    groups: dict[str, dict[str, float]] | None,
-    curve: BackfillingCurve | None,
-) -> None:
-    confidence = protocol.gate.confidence
-    result: dict[str, Any] = {
-        "protocol": {"name": protocol.name, "digest": protocol.digest()},
-        "counts": dict(next(iter(measurements.values())).counts),
-        "measurements": {
-            name: {
-                metric: {
-                    "value": value,
-                    "interval": list(measurement.interval(metric, confidence)),
-                }
-                for metric, value in measurement.values.items()
-            }
-            for name, measurement in measurements.items()
-        },
-        "warnings": [w for m in measurements.values() for w in m.warnings],
-        "groups": groups,
-        "curve": None
-        if curve is None
-        else {
-            name: {
-                "cutoffs": curve.cutoffs[name].tolist(),
-                "values": values.tolist(),
-                "area": curve.area(name),
-            }
-            for name, values in curve.values.items()
-        },
-        "comparison": None,
-        "decision": None,
-    }
-    if comparison is not None and decision is not None:
-        result["comparison"] = {
-            name: {
-                "old_old": metric.old_old,
-                "new_old": metric.new_old,
-                "new_new": metric.new_new,
-                "paragon": metric.paragon,
-                "gain": metric.gain,
-                "gain_interval": metric.gain_interval(confidence),
-                "difference": metric.difference,
-                "difference_interval": metric.difference_interval(confidence),
-                "negative_flips": metric.negative_flips,
-            }
-            for name, metric in comparison.metrics.items()
-        }
-        result["decision"] = {
-            "answer": decision.answer,
-            "reasons": decision.reasons,
-            "identities_needed": decision.identities_needed,
-        }
-    Path(path).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     output = Path(arguments.output)
     if (output / "version" / "saved_model.pb").exists():
-        summary = _trained_already(recipe, output)
+        summary = _trained_already(recipe, output, progress=not arguments.quiet)
         print(f"{output / 'version'} is trained already.")
     else:
         trained = _train(recipe, output, progress=not arguments.quiet)
@@ -85,20 +85,28 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _trained_already(recipe: Recipe, output: Path) -> dict[str, Any]:
-    """Gives the summary of the version that is there, or refuses another recipe's."""
+def _trained_already(recipe: Recipe, output: Path, *, progress: bool) -> dict[str, Any]:
+    """Gives the summary of the version that is there, or refuses another training's."""
+    # Here, so that --help does not wait for TensorFlow.
+    from keras_bct.training.identity import differences, identity
+    from keras_bct.training.pictures import TrainingPictures
+
+    assert recipe.data is not None, "checked before"
     path = output / "summary.json"
     summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    wanted = json.loads(json.dumps(recipe.digested()))
-    changed = sorted(
-        name
-        for name in {*wanted, *summary["recipe"]}
-        if wanted.get(name) != summary["recipe"].get(name)
+    pictures = TrainingPictures(
+        recipe,
+        recipe.data.patterns,
+        compression=recipe.data.compression,
+        progress=progress,
+    )
+    changed = differences(
+        summary.get("identity", {}), identity(recipe, pictures, recipe.predecessor)
     )
     if changed:
         raise ValueError(
-            f"{output} holds a version of another recipe: {', '.join(changed)} "
-            "differ. Give another --output."
+            f"{output} holds the version of another training: {changed}. Give another "
+            "--output."
         )
     # Killed after the version was there and before this was gone.
     (output / "checkpoint.npz").unlink(missing_ok=True)

@@ -30,7 +30,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from keras_bct.data.ijbc_layouts import open_layout
+from keras_bct.data.ijbc_layout import open_layout
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.image_preparation import Preparation
 

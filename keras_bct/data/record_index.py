@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import hashlib
 import io
 import os
 from collections.abc import Sequence
@@ -35,6 +36,7 @@ class RecordIndex:
         file_numbers: int32, shape (n,), into `files`.
         offsets: int64, shape (n,), where each serialised example begins.
         lengths: int64, shape (n,), its bytes.
+        image_digests: SHA-256 of the encoded picture of each, one after the other.
     """
 
     ids: npt.NDArray[np.str_]
@@ -43,6 +45,7 @@ class RecordIndex:
     file_numbers: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
+    image_digests: bytes
 
     def __len__(self) -> int:
         """Return the number of pictures."""
@@ -59,7 +62,8 @@ class RecordIndex:
         """Read every file once, from its beginning to its end.
 
         Each picture's first bytes are looked at, so that one of another size is found
-        before a training begins.
+        before a training begins; and all of its bytes are digested while they are here,
+        so that no one has to read the set again for that.
 
         Args:
             patterns: a TFRecord file or glob pattern, or several, on a local disk.
@@ -85,6 +89,7 @@ class RecordIndex:
         numbers: list[int] = []
         offsets: list[npt.NDArray[np.int64]] = []
         lengths: list[npt.NDArray[np.int64]] = []
+        digests: list[bytes] = []
         wrong: list[str] = []
         features = {
             name: tf.io.FixedLenFeature([], tf.string, "")
@@ -114,6 +119,7 @@ class RecordIndex:
                         ids.extend(parsed["id"].numpy())
                         labels.extend(parsed["label"].numpy())
                         for row, image in enumerate(parsed["image"].numpy()):
+                            digests.append(hashlib.sha256(image).digest())
                             complaint = _complaint(image, image_shape)
                             if complaint:
                                 name = ids[len(ids) - len(sizes) + row].decode()
@@ -133,6 +139,7 @@ class RecordIndex:
             file_numbers=np.array(numbers, np.int32),
             offsets=np.concatenate(offsets),
             lengths=np.concatenate(lengths),
+            image_digests=b"".join(digests),
         )
 
     @staticmethod

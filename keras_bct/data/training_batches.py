@@ -23,7 +23,7 @@ Change = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 def training_dataset(
-    patterns: Patterns,
+    patterns: Patterns | ImageRecords | RecordIndex,
     *,
     class_names: Sequence[str],
     old_class_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
@@ -48,7 +48,9 @@ def training_dataset(
     read and decoded as they are needed.
 
     Args:
-        patterns: a TFRecord file or glob pattern, or several; see `read_records`.
+        patterns: a TFRecord file or glob pattern, or several; see `read_records`. Or
+            what was read of them already, for which `compression` and `in_memory` say
+            nothing.
         class_names: the rows of the new classifier, in order.
         old_class_names: the rows of the old classifier; None when there is no
             predecessor. Several old classifiers: a mapping from the name of each
@@ -93,11 +95,12 @@ def training_dataset(
             )
     if batch_size < 1:
         raise ValueError(f"`batch_size` should be at least 1. Received: {batch_size}")
-    records = (
-        read_records(patterns, camera=None, compression=compression)
-        if in_memory
-        else RecordIndex.scan(patterns, image_shape=image_shape)
-    )
+    if isinstance(patterns, ImageRecords | RecordIndex):
+        records = patterns
+    elif in_memory:
+        records = read_records(patterns, camera=None, compression=compression)
+    else:
+        records = RecordIndex.scan(patterns, image_shape=image_shape)
     present = sorted(set(records.labels.tolist()))
     if len(present) < 2:
         raise ValueError(

@@ -9,6 +9,7 @@ from pathlib import Path
 from keras_bct.data import glyphs, write_records
 from keras_bct.data.glyph_records import to_records, write_directory
 from keras_bct.data.kanji_split import load_split
+from keras_bct.written_whole import written_whole
 
 QUARTER = 150
 """Characters of `train-quarter`: the first of the old model's 300."""
@@ -33,9 +34,8 @@ def prepare(directory: str | os.PathLike[str]) -> Path:
     if not quarter.exists():
         characters = load_split().train[:QUARTER]
         chosen = glyphs.load().select(characters=characters)
-        unfinished = quarter.with_suffix(".unfinished")
-        write_records(unfinished, to_records(chosen))
-        unfinished.rename(quarter)
+        with written_whole(quarter) as unfinished:
+            write_records(unfinished, to_records(chosen))
     return directory
 
 

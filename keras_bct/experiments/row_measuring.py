@@ -18,6 +18,7 @@ from keras_bct.experiments.table import Row
 from keras_bct.experiments.trained_versions import TrainedVersions
 from keras_bct.experiments.training import Training
 from keras_bct.training.trainer import SIZE_MAP
+from keras_bct.written_whole import written_whole
 
 MIXED_SEED = 0
 """Chooses the identities that count as new in a mixed gallery."""
@@ -121,13 +122,12 @@ class RowMeasuring:
             }
         self._say(f"measuring {row.title} on {self.test.protocol.name}")
         measured = self._measure(row)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_suffix(f".{os.getpid()}.unfinished")
         content = {
             name: dataclasses.asdict(values) for name, values in measured.items()
         }
-        unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        unfinished.rename(path)
+        text = json.dumps(content, indent=1) + "\n"
+        with written_whole(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
         return measured
 
     def forget(self) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from keras_bct.experiments.catalogue import PUBLISHED, Catalogue, Size
 from keras_bct.experiments.measured import Measured
-from keras_bct.experiments.report import Report, to_json, to_markdown
+from keras_bct.experiments.report import Report, to_json
+from keras_bct.experiments.report_markdown import to_markdown
 from keras_bct.experiments.row_measuring import MIXED_SEED, RowMeasuring, Sides, sides
 from keras_bct.experiments.table import Row, Table
 from keras_bct.experiments.trained_versions import TrainedVersions

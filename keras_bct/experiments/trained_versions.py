@@ -19,6 +19,7 @@ from keras_bct.data import read_records
 from keras_bct.evaluation import EmbeddingSet
 from keras_bct.experiments.kanji_data import TRAINING_PARTS, digest
 from keras_bct.experiments.training import Training
+from keras_bct.written_whole import written_whole
 
 
 class TrainedVersions:
@@ -104,11 +105,8 @@ class TrainedVersions:
             embeddings = load_embedder(version).embed_bytes(
                 records.images, records.ids.tolist()
             )
-            stored.parent.mkdir(exist_ok=True)
-            unfinished = stored.with_name(f"{stored.stem}.{os.getpid()}.unfinished")
-            with unfinished.open("wb") as file:
-                np.save(file, embeddings, allow_pickle=False)
-            unfinished.rename(stored)
+            with written_whole(stored) as unfinished:
+                np.save(unfinished, embeddings, allow_pickle=False)
         return EmbeddingSet(ids, labels, cameras, np.load(stored, allow_pickle=False))
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 - one instance a run

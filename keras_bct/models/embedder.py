@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from keras_bct.models.embedding_signature import ImageShape, embedding_signature
+
 _BATCH = 256
 _SECONDS_BEFORE_PROGRESS = 2.0
-
-_ImageShape = tuple[int | None, int | None, int | None]
 
 
 class Embedder:
@@ -41,7 +40,7 @@ class Embedder:
         *,
         embedding_size: int,
         distance: str,
-        image_shape: _ImageShape,
+        image_shape: ImageShape,
     ) -> None:
         self.directory = directory
         self.embedding_size = embedding_size
@@ -239,7 +238,7 @@ def load_embedder(
             f"Received: {directory}."
         )
     loaded = tf.saved_model.load(directory)
-    found = _embedding_signature(directory, loaded.signatures, signature, output)
+    found = embedding_signature(directory, loaded.signatures, signature, output)
     size = found.embedding_size
     if expected_size is not None and size != expected_size:
         raise ValueError(
@@ -261,91 +260,6 @@ def load_embedder(
         embedding_size=size,
         distance=_distance(directory) or distance,
         image_shape=found.image_shape,
-    )
-
-
-@dataclass(frozen=True)
-class _Signature:
-    """A signature that embeds a batch of pictures."""
-
-    function: Any
-    input: str
-    pictures: tf.TensorSpec
-    output: str
-
-    @property
-    def image_shape(self) -> _ImageShape:
-        height, width, channels = self.pictures.shape.as_list()[1:]
-        return height, width, channels
-
-    @property
-    def embedding_size(self) -> int:
-        size = self.function.structured_outputs[self.output].shape[-1]
-        if size is None:
-            # Such a model tells the size of its embedding only when it runs.
-            probe = np.zeros([1, *(side or 32 for side in self.image_shape)])
-            size = self.embed(probe).shape[-1]
-        return int(size)
-
-    def embed(self, images: Any) -> Any:
-        pictures = tf.cast(images, self.pictures.dtype)
-        return self.function(**{self.input: pictures})[self.output]
-
-
-def _embedding_signature(
-    directory: str, signatures: Any, wanted: str | None, output: str | None
-) -> _Signature:
-    """Find the signature that embeds a batch of pictures, or refuse with reasons."""
-    refusals = []
-    if wanted is not None and wanted not in signatures:
-        refusals.append(f"no signature {wanted!r} among {sorted(signatures)}")
-    for name in (wanted,) if wanted else ("embed", "serve", "serving_default"):
-        if name not in signatures:
-            continue
-        function = signatures[name]
-        inputs = function.structured_input_signature[1]
-        pictures = [
-            (key, spec)
-            for key, spec in inputs.items()
-            if spec.shape.rank == 4
-            and (spec.dtype.is_floating or spec.dtype.is_integer)
-        ]
-        if len(inputs) != 1 or not pictures:
-            refusals.append(f"{name!r} takes {_described(inputs)}, not pictures")
-            continue
-        chosen = _embedding_output(function.structured_outputs, output)
-        if chosen is None:
-            refusals.append(
-                f"{name!r} gives {_described(function.structured_outputs)}, of which "
-                + (f"none is {output!r}" if output else "no one is the embedding")
-            )
-            continue
-        return _Signature(function, *pictures[0], chosen)
-    raise ValueError(
-        f"{directory} should have a signature that gives an embedding, (batch, d) "
-        "floating point, for a batch of pictures. Received: "
-        + ("; ".join(refusals) or f"the signatures {sorted(signatures)}")
-        + ". Export it with keras_bct.models.export_version, or name `signature` and "
-        "`output`."
-    )
-
-
-def _embedding_output(outputs: dict[str, Any], wanted: str | None) -> str | None:
-    """Choose the output that is the embedding, None where that is not clear."""
-    vectors = [
-        key
-        for key, spec in outputs.items()
-        if spec.dtype.is_floating and spec.shape.rank in (2, None)
-    ]
-    for name in (wanted,) if wanted else ("embedding", "embeddings"):
-        if name in vectors:
-            return name
-    return vectors[0] if wanted is None and len(outputs) == len(vectors) == 1 else None
-
-
-def _described(tensors: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{key}: {spec.dtype.name} {spec.shape}" for key, spec in tensors.items()
     )
 
 

@@ -9,42 +9,37 @@ import tensorflow as tf
 
 from keras_bct import data
 from keras_bct.training.augmentation import make_augmentation
+from keras_bct.training.pictures import TrainingPictures
 from keras_bct.training.recipe import Recipe
 from keras_bct.training.terms import Term
 
 
 def training_batches(
     recipe: Recipe,
-    patterns: Sequence[str],
+    pictures: TrainingPictures,
     *,
-    class_names: Sequence[str],
     old_class_names: Sequence[str] | None,
     terms: Sequence[Term],
-    compression: str | None = None,
     first_step: int = 0,
 ) -> tf.data.Dataset:
     """Gives endless batches of pictures and of the labels of every output.
 
     Args:
         recipe: Batch size, augmentation and seed.
-        patterns: TFRecord patterns.
-        class_names: The rows of the new classifier.
+        pictures: What is trained on; its classes are the rows of the new classifier.
         old_class_names: The rows of the old one, or None.
         terms: The terms whose labels are wanted.
-        compression: As in `read_records`.
         first_step: Where a training that stopped goes on.
     """
     batches = data.training_dataset(
-        patterns,
-        class_names=class_names,
+        pictures.records,
+        class_names=pictures.class_names,
         old_class_names=old_class_names,
         image_shape=recipe.image_shape,
         batch_size=recipe.batch_size,
         seed=recipe.seed,
-        compression=compression,
         augmentation=make_augmentation(recipe.augmentation),
         pictures_per_class=recipe.pictures_per_class,
-        in_memory=recipe.data is None or recipe.data.in_memory,
         first_step=first_step,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_bct.training.early_stop import EarlyStop
+from keras_bct.training.identity import differences
+from keras_bct.written_whole import written_whole
 
 _SCHEMA = 1
 _FILE = "checkpoint.npz"
@@ -33,23 +34,13 @@ class Checkpoint:
     arrays: Mapping[str, npt.NDArray[Any]]
 
     def save(self, path: Path) -> None:
-        """Writes the file beside the one that is there, and puts it in its place.
+        """Writes the file in the place of the one that is there.
 
         Killed at any moment, it leaves the old file or the new one, never a half.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(path.name + ".unfinished")
         text = json.dumps({"schema": _SCHEMA, **self.state}).encode()
-        with unfinished.open("wb") as file:
+        with written_whole(path) as unfinished, unfinished.open("wb") as file:
             np.savez(file, **{_STATE: np.frombuffer(text, np.uint8)}, **self.arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint | None:
@@ -76,8 +67,8 @@ class Checkpoints(keras.callbacks.Callback):
 
     Args:
         directory: Where the file goes.
-        identity: What the training depends on, plain values: recipe, digests of data
-            and predecessor. A checkpoint of another one is refused.
+        identity: What the training depends on, plain JSON values; see `identity`. A
+            checkpoint of another one is refused.
         history: The logs of every interval; filled by another callback, and here with
             those before a restart.
         early_stop: Has a state of its own, or None.
@@ -92,8 +83,7 @@ class Checkpoints(keras.callbacks.Callback):
     ) -> None:
         super().__init__()
         self._path = directory / _FILE
-        # As it comes back from JSON: tuples are lists.
-        self._identity = json.loads(json.dumps(identity))
+        self._identity = identity
         self._history = history
         self._early_stop = early_stop
 
@@ -127,16 +117,11 @@ class Checkpoints(keras.callbacks.Callback):
         self._history.extend(checkpoint.state["history"])
 
     def _refuse_another(self, kept: Mapping[str, Any]) -> None:
-        changed = [
-            f"`{name}` was {kept.get(name)!r} and is {self._identity.get(name)!r}"
-            for name in sorted({*kept, *self._identity})
-            if kept.get(name) != self._identity.get(name)
-        ]
+        changed = differences(kept, self._identity)
         if changed:
             raise ValueError(
-                f"{self._path} is the checkpoint of another training: "
-                f"{'; '.join(changed)}. Give another output, or remove the file to "
-                "train from the beginning."
+                f"{self._path} is the checkpoint of another training: {changed}. Give "
+                "another output, or remove the file to train from the beginning."
             )
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from keras_bct.training.recipe import Recipe
 
@@ -11,26 +12,27 @@ _TENTHS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """The steps of a training in intervals of equal length.
+    """The steps of a training in intervals of equal length; the last may be shorter.
 
     At the end of each interval a checkpoint is written, and scalars and criterion
     with it. To Keras an interval is an epoch of `fit`.
 
     Attributes:
         epoch_steps: Batches in one pass over the training pictures.
-        schedule_steps: Batches that the learning rate's course is laid over.
+        steps: Batches that are trained on.
         interval: Batches in an interval.
-        intervals: How many there are.
 
     Example:
-        >>> Course.of(Recipe("beta", width=8, steps=1500), pictures=16800)
-        Course(epoch_steps=131, schedule_steps=1500, interval=150, intervals=10)
+        >>> course = Course.of(Recipe("beta", width=8, steps=1501), pictures=16800)
+        >>> course
+        Course(epoch_steps=131, steps=1501, interval=151)
+        >>> course.intervals, course.steps_after(9), course.steps_after(10)
+        (10, 1359, 1501)
     """
 
     epoch_steps: int
-    schedule_steps: int
+    steps: int
     interval: int
-    intervals: int
 
     @classmethod
     def of(cls, recipe: Recipe, pictures: int) -> Course:
@@ -43,9 +45,13 @@ class Course:
             steps, intervals = recipe.epochs * epoch_steps, recipe.epochs
         if recipe.interval_steps is not None:
             intervals = max(1, round(steps / recipe.interval_steps))
-        return cls(epoch_steps, steps, max(1, steps // intervals), intervals)
+        return cls(epoch_steps, steps, math.ceil(steps / intervals))
 
     @property
-    def steps(self) -> int:
-        """Batches that are trained on: what is left of an interval is not."""
-        return self.interval * self.intervals
+    def intervals(self) -> int:
+        """How many intervals there are."""
+        return math.ceil(self.steps / self.interval)
+
+    def steps_after(self, intervals: int) -> int:
+        """Gives how many batches so many intervals are."""
+        return min(intervals * self.interval, self.steps)

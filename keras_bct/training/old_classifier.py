@@ -46,6 +46,9 @@ def old_classifier(
     labels = pictures.labels[rows]
     if not means:
         return synthesize(old, embeddings, labels.tolist())
+    # Not Classifier.from_embeddings, which gives the same directions at unit length:
+    # the last bit of a cosine would be another one, and so would be the versions that
+    # are kept under the digest of such a recipe.
     names = sorted(set(labels.tolist()))
     return Classifier(
         "cosface",

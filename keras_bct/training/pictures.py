@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,16 +11,25 @@ import tensorflow as tf
 
 from keras_bct import data
 from keras_bct.data.record_index import RecordIndex
+from keras_bct.training.recipe import Recipe
 
 
 class TrainingPictures:
     """Ids and labels of the training pictures, and their bytes when asked for.
 
+    The files are read here, once a training.
+
     Args:
+        recipe: Says their shape, and whether the bytes are held; otherwise they are
+            read when asked for.
         patterns: TFRecord patterns.
-        image_shape: Height, width and channels.
         compression: As in `read_records`.
-        in_memory: Whether the bytes are held; otherwise they are read when asked for.
+        progress: Whether a bar is shown where reading takes long.
+
+    Attributes:
+        records: What was read.
+        ids: Of each picture.
+        labels: The class of each by name.
 
     Raises:
         FileNotFoundError: A pattern matches no file.
@@ -28,22 +38,24 @@ class TrainingPictures:
 
     def __init__(
         self,
+        recipe: Recipe,
         patterns: Sequence[str],
-        image_shape: tuple[int, int, int],
         *,
         compression: str | None = None,
-        in_memory: bool = True,
+        progress: bool = True,
     ) -> None:
-        self._records: data.ImageRecords | RecordIndex
-        if in_memory:
-            self._records = data.read_records(
+        self.records: data.ImageRecords | RecordIndex
+        self._image_shape = recipe.image_shape
+        if recipe.data is None or recipe.data.in_memory:
+            self.records = data.read_records(
                 patterns, camera=None, compression=compression
             )
         else:
-            self._records = RecordIndex.scan(patterns, image_shape=image_shape)
-        self.ids = self._records.ids
-        self.labels = self._records.labels
-        self._image_shape = image_shape
+            self.records = RecordIndex.scan(
+                patterns, image_shape=recipe.image_shape, progress=progress
+            )
+        self.ids = self.records.ids
+        self.labels = self.records.labels
 
     def __len__(self) -> int:
         """Gives their number."""
@@ -54,16 +66,31 @@ class TrainingPictures:
         """The classes, sorted by name."""
         return tuple(sorted(set(self.labels.tolist())))
 
+    def digest(self) -> str:
+        """Gives the SHA-256 (hex) of ids, labels and bytes, in their order.
+
+        It is the same in memory and on disk, and however the files are cut.
+        """
+        whole = hashlib.sha256()
+        for column in (self.ids, self.labels):
+            whole.update("\0".join(column.tolist()).encode())
+        if isinstance(self.records, RecordIndex):
+            whole.update(self.records.image_digests)
+        else:
+            for image in self.records.images:
+                whole.update(hashlib.sha256(image).digest())
+        return whole.hexdigest()
+
     def encoded(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
         """Gives the encoded pictures of some rows."""
-        if isinstance(self._records, RecordIndex):
+        if isinstance(self.records, RecordIndex):
             return [
                 tf.train.Example.FromString(example)
                 .features.feature["image"]
                 .bytes_list.value[0]
-                for example in self._records.read(rows)
+                for example in self.records.read(rows)
             ]
-        return [self._records.images[row] for row in rows]
+        return [self.records.images[row] for row in rows]
 
     def decoded(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
         """Gives some rows as pixels, `(rows, height, width, channels)`."""

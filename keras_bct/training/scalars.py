@@ -43,7 +43,7 @@ class Scalars(keras.callbacks.Callback):
             self._writer = tf.summary.create_file_writer(self._directory)
         rate = self.model.optimizer.learning_rate
         values = {**(logs or {}), "learning_rate": float(rate)}
-        step = self._course.interval * (epoch + 1)
+        step = self._course.steps_after(epoch + 1)
         with self._writer.as_default():
             for name, value in values.items():
                 tf.summary.scalar(self._tag(name), value, step)

@@ -42,10 +42,10 @@ def learning_rate(recipe: Recipe, course: Course) -> Any:
             [epoch * course.epoch_steps - 1 for epoch in epochs],
             [recipe.learning_rate / 10**n for n in range(len(epochs) + 1)],
         )
-    warm_up = max(1, course.schedule_steps // 20)
+    warm_up = max(1, course.steps // 20)
     return keras.optimizers.schedules.CosineDecay(
         recipe.learning_rate / 100,
-        decay_steps=course.schedule_steps - warm_up,
+        decay_steps=course.steps - warm_up,
         warmup_target=recipe.learning_rate,
         warmup_steps=warm_up,
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from keras_bct.training.criterion import DIFFERENCE
+from keras_bct.written_whole import written_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Summary:
 
     Attributes:
         recipe: The recipe's fields, plain values.
+        identity: What it depends on, see `identity`; empty where nothing was kept to go
+            on from.
         method: The recipe's.
         directory: The version's.
         classes: Classes of the new classifier.
@@ -31,6 +33,7 @@ class Summary:
     """
 
     recipe: Mapping[str, Any]
+    identity: Mapping[str, Any]
     method: str
     directory: str
     classes: int
@@ -46,12 +49,12 @@ class Summary:
     def last(self) -> Mapping[str, float]:
         """The logs that the version belongs to.
 
-        Those of the interval with the best criterion where the training went back to
-        it, otherwise the last ones.
+        Those of the interval with the best criterion where the recipe has `patience`,
+        whose training goes back to it also from its end; otherwise the last ones.
         """
         if not self.history:
             return {}
-        if self.stopped_early:
+        if (self.recipe.get("criterion") or {}).get("patience") is not None:
             return max(self.history, key=lambda logs: logs[DIFFERENCE])
         return self.history[-1]
 
@@ -63,7 +66,6 @@ class Summary:
 
     def save(self, path: Path) -> None:
         """Writes it as JSON; an interrupted write leaves no half."""
-        unfinished = path.with_name(path.name + ".unfinished")
         text = json.dumps(self.to_json(), indent=1) + "\n"
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
+        with written_whole(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")

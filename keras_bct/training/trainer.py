@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -21,9 +22,11 @@ from keras_bct.training.criterion import Criterion
 from keras_bct.training.early_stop import EarlyStop
 from keras_bct.training.identity import identity
 from keras_bct.training.inference import Inference
+from keras_bct.training.last_step import LastStep
 from keras_bct.training.networks import make_backbone
 from keras_bct.training.old_angle import OldAngle
 from keras_bct.training.old_classifier import old_classifier
+from keras_bct.training.old_share import OldShareName
 from keras_bct.training.pictures import TrainingPictures
 from keras_bct.training.recipe import Recipe
 from keras_bct.training.scalars import Scalars
@@ -61,14 +64,15 @@ def train(
         recipe: How to train.
         patterns: TFRecord patterns of the training pictures; their labels are the
             classes, in the order of their names.
-        directory: Where the SavedModel goes.
+        directory: Where the SavedModel goes; empty or not there yet.
         predecessor: Directory of the version to be compatible with; needed by every
             method but `independent`, which ignores it. None: the recipe's.
         compression: `GZIP` for the shards that TFX writes, or None.
         log_directory: Where TensorBoard scalars go, or None.
         work_directory: Where the checkpoint goes, which is removed at the end, and
             `summary.json`; None keeps none.
-        progress: Whether a line is printed at every interval.
+        progress: Whether a line is printed at every interval, and a bar shown while
+            a large set is read.
 
     Returns:
         What was trained, and the logs of every interval.
@@ -77,23 +81,26 @@ def train(
         ValueError: The method needs a predecessor and there is none, there are no
             pictures, or they have one class only; the checkpoint is another
             training's.
-        FileExistsError: `directory` holds a SavedModel already.
+        FileExistsError: `directory` holds something already.
     """
     started = time.monotonic()
     predecessor = _needed(recipe, predecessor)
-    if os.path.exists(os.path.join(directory, "saved_model.pb")):
+    # Now, and not when the version is trained and has nowhere to go.
+    if os.path.exists(directory) and os.listdir(directory):
         raise FileExistsError(
-            f"`directory` should not hold a version yet. Received: {directory}"
+            f"`directory` should be empty or not there yet. Received: {directory}, "
+            f"which holds {sorted(os.listdir(directory))[0]!r}; give another one"
         )
     if recipe.deterministic:
         tf.config.experimental.enable_op_determinism()
     # First, because several workers wait for each other here.
     devices = Devices(recipe)
     pictures = TrainingPictures(
+        recipe,
         patterns,
-        recipe.image_shape,
         compression=compression,
-        in_memory=recipe.data is None or recipe.data.in_memory,
+        # One bar, where several workers may share a terminal.
+        progress=progress and devices.is_chief,
     )
     class_names = pictures.class_names
     old = None if predecessor is None else old_classifier(recipe, predecessor, pictures)
@@ -103,7 +110,12 @@ def train(
         made = assemble(recipe, len(class_names), old, beside, predecessor, course)
 
     embed = Inference(made.backbone, made.size_map)
-    callbacks: list[keras.callbacks.Callback] = []
+    callbacks: list[keras.callbacks.Callback] = [
+        OldShareName(term.output) for term in beside if term.samples == "old classes"
+    ]
+    if course.steps % course.interval:
+        # Only there, because Keras waits for each step that a callback looks at.
+        callbacks.append(LastStep(course))
     if old is not None:
         callbacks.append(OldAngle(embed, pictures, old))
     criterion = early_stop = None
@@ -127,26 +139,23 @@ def train(
         metric = None if criterion is None else criterion.metric
         callbacks.append(Scalars(log_directory, course, metric))
     checkpoints = None
+    depends: dict[str, Any] = {}
     if work_directory is not None:
-        checkpoints = Checkpoints(
-            Path(work_directory),
-            identity(recipe, pictures, predecessor),
-            history,
-            early_stop,
-        )
-        checkpoints.take_up(made.model)
+        depends = identity(recipe, pictures, predecessor)
+        checkpoints = Checkpoints(Path(work_directory), depends, history, early_stop)
+        # The optimizer's variables are made here, each device's as the model's are.
+        with devices.scope():
+            checkpoints.take_up(made.model)
         if devices.is_chief:
             callbacks.append(checkpoints)
     done = len(history)
     if done < course.intervals and not (early_stop and early_stop.stopped):
         batches = training_batches(
             recipe,
-            patterns,
-            class_names=class_names,
+            pictures,
             old_class_names=None if old is None else old.class_names,
             terms=beside,
-            compression=compression,
-            first_step=done * course.interval,
+            first_step=course.steps_after(done),
         )
         made.model.fit(
             batches,
@@ -160,13 +169,14 @@ def train(
         early_stop.restore_best(made.model)
     summary = Summary(
         recipe=recipe.digested(),
+        identity=depends,
         method=recipe.method,
         directory=directory,
         classes=len(class_names),
         pictures=len(pictures),
-        steps=len(history) * course.interval,
+        steps=course.steps_after(len(history)),
         seconds=round(time.monotonic() - started, 1),
-        resumed_at=done * course.interval,
+        resumed_at=course.steps_after(done),
         stopped_early=early_stop is not None and early_stop.stopped,
         is_chief=devices.is_chief,
         history=tuple(history),

@@ -4,6 +4,7 @@ The blocks of a page are one program. README.md's commands run in
 tests/registry/walk_test.py.
 """
 
+import dataclasses
 import os
 import pathlib
 import re
@@ -14,6 +15,16 @@ import numpy as np
 import pytest
 
 from keras_bct.classifier import Classifier
+from keras_bct.training.recipe import (
+    AUGMENTATIONS,
+    GLYPH_NETWORKS,
+    METHODS,
+    OLD_ROWS,
+    PRECISIONS,
+    RESNETS,
+    STRATEGIES,
+    Recipe,
+)
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -51,6 +62,15 @@ def test_training_guide_makes_two_versions(run_page, tmp_path):
     run_page("docs/training.md")
     for version in ("1", "2"):
         assert (tmp_path / "versions" / version / "saved_model.pb").is_file()
+
+
+def test_training_guide_names_every_field_and_choice_of_a_recipe():
+    text = (ROOT / "docs/training.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"(?m)^\| section or field .*\n(?:\|.*\n)+", text)
+    named = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`]+)`", table))))
+    fields = {field.name for field in dataclasses.fields(Recipe)}
+    choices = {*METHODS, *GLYPH_NETWORKS, *RESNETS, *OLD_ROWS, *AUGMENTATIONS}
+    assert fields | choices | {*PRECISIONS, *STRATEGIES} <= named
 
 
 def test_guide_to_the_adapters(run_page):

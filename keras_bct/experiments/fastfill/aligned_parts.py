@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from keras_bct.experiments.fastfill.map_methods import (
 from keras_bct.experiments.fastfill.side_information import SideInformation
 from keras_bct.experiments.trained_versions import TrainedVersions
 from keras_bct.experiments.training import Training
+from keras_bct.written_whole import written_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,5 @@ def _takes_side(method: MapMethod) -> bool:
 
 
 def _save(path: Path, values: Floats) -> None:
-    unfinished = path.with_suffix(f".{os.getpid()}.unfinished")
-    with unfinished.open("wb") as file:
-        np.save(file, values.astype(np.float32), allow_pickle=False)
-    unfinished.rename(path)
+    with written_whole(path) as unfinished:
+        np.save(unfinished, values.astype(np.float32), allow_pickle=False)

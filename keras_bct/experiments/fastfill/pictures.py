@@ -20,6 +20,7 @@ from keras_bct.data import glyphs, write_records
 from keras_bct.data.glyph_records import to_records
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.typefaces import load_typefaces
+from keras_bct.written_whole import written_whole
 
 VALIDATION_FACES = ("klee-semibold", "reggae", "sawarabi-mincho")
 """Of the gallery faces: a pen, a brush and a printed one, each alone in its family."""
@@ -56,9 +57,8 @@ def prepare(directory: str | os.PathLike[str]) -> Path:
         for part in missing:
             characters, typefaces = choice(part, kanji)
             chosen = kanji.select(characters=characters, typefaces=typefaces)
-            unfinished = directory / f"{part}.{os.getpid()}.unfinished"
-            write_records(unfinished, to_records(chosen))
-            unfinished.rename(directory / f"{part}.tfrecord")
+            with written_whole(directory / f"{part}.tfrecord") as unfinished:
+                write_records(unfinished, to_records(chosen))
     return directory
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from keras_bct.data import read_records
 from keras_bct.experiments.trained_versions import TrainedVersions
+from keras_bct.written_whole import written_whole
 
 _PART = "old"
 
@@ -79,16 +80,13 @@ class SideInformation:
         if not stored.exists():
             model = folder / "network.keras"
             if not model.exists():
-                folder.mkdir(parents=True, exist_ok=True)
                 self._say(f"learning side information into {folder}")
-                unfinished = folder / "unfinished.keras"
-                _learn(self._settings, self._versions.records(_PART)).save(unfinished)
-                unfinished.rename(model)
+                network = _learn(self._settings, self._versions.records(_PART))
+                with written_whole(model) as unfinished:
+                    network.save(unfinished)
             features = _features(model, self._versions.records(part))
-            unfinished = stored.with_suffix(f".{os.getpid()}.unfinished")
-            with unfinished.open("wb") as file:
-                np.save(file, features, allow_pickle=False)
-            unfinished.rename(stored)
+            with written_whole(stored) as unfinished:
+                np.save(unfinished, features, allow_pickle=False)
         return np.asarray(np.load(stored, allow_pickle=False))
 
 

@@ -1,12 +1,13 @@
 """`python -m keras_bct train` from a recipe to a version and its summary."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
 from keras_bct.__main__ import main
-from keras_bct.data import glyphs, write_records
+from keras_bct.data import glyphs, read_records, write_records
 from keras_bct.data.glyph_records import to_records
 
 
@@ -50,11 +51,20 @@ def test_a_recipe_by_name_leaves_a_version(
     assert summary["last"] == summary["history"][-1]
     assert "12 of 3 classes" in capsys.readouterr().out
 
-    # The same command again finds it; another recipe does not get it.
+    # The same command again finds it, wherever the pictures lie; another recipe does
+    # not get it.
+    (folder / "few.tfrecord").rename(folder / "moved.tfrecord")
+    command += ["--set", "data.train=moved.tfrecord"]
     assert main(command) == 0
     assert "is trained already" in capsys.readouterr().out
     assert main([*command, "--set", "seed=9"]) == 2
-    assert "another recipe: seed differ" in capsys.readouterr().err
+    assert "another training: `seed` was 2 and is 9" in capsys.readouterr().err
+    # Nor do other pictures of the same names in the same place.
+    records = read_records("moved.tfrecord")
+    images = [records.images[0], *records.images[:-1]]
+    write_records("moved.tfrecord", dataclasses.replace(records, images=images))
+    assert main(command) == 2
+    assert "`pictures (SHA-256)` was" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

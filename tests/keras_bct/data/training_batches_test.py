@@ -8,9 +8,11 @@ from PIL import Image
 from keras_bct.data import (
     Augmentation,
     ImageRecords,
+    read_records,
     training_dataset,
     write_records,
 )
+from keras_bct.data.record_index import RecordIndex
 
 LABELS = ["ka", "ki", "ku", "ka", "ki", "ku", "ka"]
 NAMES = ("ka", "ki", "ko", "ku")
@@ -199,6 +201,16 @@ def test_pictures_that_stay_on_disk_make_the_same_batches(tmp_path, pictures_per
         np.testing.assert_array_equal(a, b)
         for key in ("new", "old"):
             np.testing.assert_array_equal(one[key], other[key])
+
+
+def test_records_that_were_read_already_make_the_batches_of_their_files(seven):
+    index = RecordIndex.scan(seven, image_shape=(4, 4, 1))
+    for records in (read_records(seven), index):
+        for (images, labels), (others, other_labels) in zip(
+            batches(records, 4), batches(seven, 4), strict=True
+        ):
+            np.testing.assert_array_equal(images, others)
+            np.testing.assert_array_equal(labels["new"], other_labels["new"])
 
 
 def test_training_from_disk_resumes_where_it_stopped(seven):

@@ -70,9 +70,9 @@ def test_killed_while_it_is_written_it_leaves_the_one_before(
 
 def test_weights_and_optimizer_are_taken_up(tmp_path):
     first, history = model(), [{"loss": 1.0}]
-    fit(first, Checkpoints(tmp_path, {"recipe": (1, 2)}, history, None))
+    fit(first, Checkpoints(tmp_path, {"recipe": [1, 2]}, history, None))
     second, taken_up = model(), []
-    Checkpoints(tmp_path, {"recipe": (1, 2)}, taken_up, None).take_up(second)
+    Checkpoints(tmp_path, {"recipe": [1, 2]}, taken_up, None).take_up(second)
     assert taken_up == history
     for one, other in zip(first.weights, second.weights, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -34,23 +34,6 @@ def test_the_cosine_rises_over_a_twentieth_and_falls_to_zero():
     np.testing.assert_allclose(rates, [*rise, *fall], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("fields", "course"),
-    [
-        ({"steps": 1500}, Course(5, 1500, 150, 10)),
-        # What is left of a tenth is not trained on.
-        ({"steps": 1234}, Course(5, 1234, 123, 10)),
-        ({"steps": 3}, Course(5, 3, 1, 10)),
-        ({"epochs": 16}, Course(5, 80, 5, 16)),
-        ({"epochs": 16, "interval_steps": 2}, Course(5, 80, 2, 40)),
-        ({"steps": 1500, "interval_steps": 400}, Course(5, 1500, 375, 4)),
-        ({"steps": 100, "interval_steps": 1000}, Course(5, 100, 100, 1)),
-    ],
-)
-def test_the_course_of_a_training(fields, course):
-    assert Course.of(recipe(**fields), pictures=59) == course
-
-
 def after_steps(optimizer, start, gradients):
     variable = keras.Variable(np.array(start, "float32"))
     for gradient in gradients:

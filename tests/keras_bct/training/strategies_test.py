@@ -1,11 +1,12 @@
-"""Two devices, and two machines, end with the weights of one device.
+"""Two devices, and two machines, end with the weights of one device, killed or not.
 
 Each training runs in processes of its own, because TensorFlow chooses its devices
-before it starts: python strategies_test.py STRATEGY DIRECTORY OUTPUT
+before it starts: python strategies_test.py STRATEGY DIRECTORY OUTPUT [killed]
 """
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -25,7 +26,10 @@ FIELDS = {
 }
 
 
-def run(strategy: str, directory: str, output: str) -> None:
+KILLED = -signal.SIGKILL
+
+
+def run(strategy: str, directory: str, output: str, end: str = "") -> None:
     import tensorflow as tf
 
     if strategy == "mirrored":
@@ -34,7 +38,16 @@ def run(strategy: str, directory: str, output: str) -> None:
             cpu, [tf.config.LogicalDeviceConfiguration()] * 2
         )
     from keras_bct.training import CriterionSettings, OptimizerSettings, Recipe, train
+    from keras_bct.training.checkpoint import Checkpoint
 
+    if end == "killed":
+        save = Checkpoint.save
+
+        def save_and_die(checkpoint: Checkpoint, path: Path) -> None:
+            save(checkpoint, path)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        Checkpoint.save = save_and_die
     place = Path(directory)
     recipe = Recipe(
         width=2,
@@ -42,7 +55,7 @@ def run(strategy: str, directory: str, output: str) -> None:
         embedding_size=4,
         seed=5,
         strategy=strategy,
-        criterion=CriterionSettings(str(place / "small.yaml")),
+        criterion=CriterionSettings(str(place / "small.yaml"), patience=100),
         **{**FIELDS, "optimizer": OptimizerSettings("sgd")},
     )
     summary = train(
@@ -56,13 +69,15 @@ def run(strategy: str, directory: str, output: str) -> None:
     )
     devices = tf.config.list_logical_devices("CPU")
     history = summary.to_json()["history"]
-    print(json.dumps([len(devices), summary.is_chief, history]))
+    print(json.dumps([len(devices), summary.is_chief, summary.resumed_at, history]))
 
 
-def start(strategy: str, place: Any, output: Path, **environment: str) -> Any:
+def start(
+    strategy: str, place: Any, output: Path, *end: str, **environment: str
+) -> Any:
     output.mkdir(exist_ok=True)
     return subprocess.Popen(
-        [sys.executable, __file__, strategy, str(place.directory), str(output)],
+        [sys.executable, __file__, strategy, str(place.directory), str(output), *end],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
         stdout=subprocess.PIPE,
         text=True,
@@ -104,7 +119,7 @@ def one_device(place: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def check(output: Path, history: Any, one_device: Any) -> None:
-    alone, (_, _, wanted) = one_device
+    alone, (*_, wanted) = one_device
     for weight, expected in zip(weights(output), weights(alone), strict=True):
         np.testing.assert_allclose(weight, expected, rtol=1e-5, atol=1e-5)
     for logs, expected_logs in zip(history, wanted, strict=True):
@@ -113,30 +128,49 @@ def check(output: Path, history: Any, one_device: Any) -> None:
             np.testing.assert_allclose(logs[name], value, rtol=1e-4, atol=1e-4)
 
 
+def kill(first: Any, *others: Any) -> None:
+    """Waits until the first has killed itself, and takes the others with it."""
+    first.communicate(timeout=800)
+    for process in others:
+        process.kill()
+        process.communicate()
+    assert first.returncode == KILLED
+
+
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("killed", [False, True], ids=["unbroken", "killed"])
 def test_two_devices_of_one_machine(
-    place: Any, tmp_path: Path, one_device: Any
+    killed: bool, place: Any, tmp_path: Path, one_device: Any
 ) -> None:
-    ((devices, chief, history),) = finish(start("mirrored", place, tmp_path))
-    assert (devices, chief) == (2, True)
+    if killed:
+        kill(start("mirrored", place, tmp_path, "killed"))
+    ((devices, chief, resumed_at, history),) = finish(
+        start("mirrored", place, tmp_path)
+    )
+    assert (devices, chief, resumed_at) == (2, True, 6 * killed)
     check(tmp_path, history, one_device)
 
 
 @pytest.mark.timeout(900)
-def test_two_machines(place: Any, tmp_path: Path, one_device: Any) -> None:
-    workers = [f"localhost:{port}" for port in free_ports(2)]
-    processes = []
-    for index in range(2):
-        cluster = {
-            "cluster": {"worker": workers},
-            "task": {"type": "worker", "index": index},
-        }
+@pytest.mark.parametrize("killed", [False, True], ids=["unbroken", "killed"])
+def test_two_machines(
+    killed: bool, place: Any, tmp_path: Path, one_device: Any
+) -> None:
+    def both(*end: str) -> list[Any]:
+        workers = [f"localhost:{port}" for port in free_ports(2)]
+        cluster = {"worker": workers}
+        tasks = [{"type": "worker", "index": index} for index in range(2)]
+        configs = [{"cluster": cluster, "task": task} for task in tasks]
         # Both are given one output, as on a disk that they share.
-        processes.append(
-            start("multi-worker", place, tmp_path, TF_CONFIG=json.dumps(cluster))
-        )
-    (_, first, history), (_, second, other) = finish(*processes)
-    assert (first, second) == (True, False)
+        return [
+            start("multi-worker", place, tmp_path, *end, TF_CONFIG=json.dumps(config))
+            for config in configs
+        ]
+
+    if killed:
+        kill(*both("killed"))
+    (_, first, resumed_at, history), (_, second, _, other) = finish(*both())
+    assert (first, second, resumed_at) == (True, False, 6 * killed)
     assert history == other
     check(tmp_path, history, one_device)
 

@@ -8,9 +8,16 @@ import pytest
 
 from keras_bct.classifier import Classifier
 from keras_bct.data import read_records
+from keras_bct.data.record_index import RecordIndex
 from keras_bct.evaluation import EmbeddingSet, Protocol, measure
 from keras_bct.models import load_embedder
-from keras_bct.training import CriterionSettings, OptimizerSettings, Recipe
+from keras_bct.training import (
+    CriterionSettings,
+    DataSettings,
+    OptimizerSettings,
+    Recipe,
+)
+from keras_bct.training.checkpoint import Checkpoints
 from keras_bct.training.trainer import SIZE_MAP, train
 
 
@@ -63,13 +70,19 @@ def test_the_papers_optimizer_trains_a_resnet_of_faces(
     assert embedder.embed(pictures.astype("float32")).shape == (2, 4)
 
 
+@pytest.mark.parametrize(
+    ("patience", "stopped"), [(None, False), (1, True), (100, False)]
+)
 def test_the_criterion_is_that_of_the_exported_version(
-    place: Any, tmp_path: Path
+    patience: int | None, stopped: bool, place: Any, tmp_path: Path
 ) -> None:
     summary = place.train(
         tmp_path,
-        criterion=CriterionSettings(place.protocol, "retrieval/CMC@1"),
+        criterion=CriterionSettings(place.protocol, "retrieval/mAP", patience),
+        steps=40,
         interval_steps=4,
+        # So high that the best interval is none of the last.
+        learning_rate=0.1,
     )
     records = read_records(place.pictures)
     protocol = Protocol.from_yaml(place.protocol)
@@ -79,28 +92,33 @@ def test_the_criterion_is_that_of_the_exported_version(
         return EmbeddingSet(records.ids, records.labels, records.cameras, rows)
 
     old, new = embedded(place.version), embedded(tmp_path / "version")
-    metric = "retrieval/CMC@1"
+    metric = "retrieval/mAP"
     new_old = measure(protocol, new, old).values[metric]
     old_old = measure(protocol, old, old).values[metric]
-    assert len(summary.history) == 2
-    last = summary.history[-1]
+    assert summary.stopped_early == stopped
+    last = summary.last
+    assert (last == summary.history[-1]) == (patience is None)
     np.testing.assert_allclose(last["new_old"], new_old, atol=1e-6)
     np.testing.assert_allclose(last["old_old"], old_old, atol=1e-6)
     np.testing.assert_allclose(last["criterion"], new_old - old_old, atol=1e-6)
 
 
-def test_scalars_say_what_the_logs_say(place: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "output"), [("beta", "old"), ("l2", "embeddings")])
+def test_scalars_say_what_the_logs_say(
+    method: str, output: str, place: Any, tmp_path: Path
+) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorflow import make_ndarray
 
-    summary = place.train(tmp_path, criterion=CriterionSettings(place.protocol))
+    criterion = CriterionSettings(place.protocol)
+    summary = place.train(tmp_path, method=method, criterion=criterion)
     events = EventAccumulator(str(tmp_path / "logs"))
     events.Reload()
     metric = "criterion/retrieval/mAP"
     logged = {
         "loss": "loss",
         "loss/new": "new_loss",
-        "loss/old": "old_loss",
+        f"loss/{output}": f"{output}_loss",
         "old_share": "old_share",
         "old_angle": "old_angle",
         f"{metric}/new_old": "new_old",
@@ -155,8 +173,6 @@ def test_the_same_seed_gives_the_same_version(
 def test_pictures_on_disk_train_the_same_version(
     place: Any, tmp_path: Path, embedding_of: Any
 ) -> None:
-    from keras_bct.training import DataSettings
-
     for name, in_memory in (("memory", True), ("disk", False)):
         data = DataSettings(place.pictures, in_memory=in_memory)
         place.train(tmp_path / name, method="beta-sys", data=data)
@@ -166,14 +182,84 @@ def test_pictures_on_disk_train_the_same_version(
     )
 
 
+class Killed(BaseException):
+    """Stands for a signal between two intervals."""
+
+
+def test_a_training_ends_at_its_last_step_inside_an_interval_also_after_a_restart(
+    place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedding_of: Any
+) -> None:
+    keep = Checkpoints.on_epoch_end
+    done: list[int] = []
+    killed_at = 12
+
+    def counted(self: Checkpoints, epoch: int, logs: Any = None) -> None:
+        keep(self, epoch, logs)
+        done.append(int(self.model.optimizer.iterations))
+        if done[-1] == killed_at:
+            raise Killed
+
+    monkeypatch.setattr(Checkpoints, "on_epoch_end", counted)
+    with pytest.raises(Killed):
+        place.train(tmp_path / "broken", steps=13)
+    assert done == [2, 4, 6, 8, 10, 12]
+    summary = place.train(tmp_path / "broken", steps=13)
+    assert (done[-1], summary.steps, summary.resumed_at) == (13, 13, 12)
+
+    killed_at = 0
+    done.clear()
+    assert place.train(tmp_path / "unbroken", steps=13).history == summary.history
+    assert done == [2, 4, 6, 8, 10, 12, 13]
+    np.testing.assert_array_equal(
+        embedding_of(tmp_path / "broken/version"),
+        embedding_of(tmp_path / "unbroken/version"),
+    )
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_pictures_on_disk_are_read_once_and_in_silence_where_it_is_asked_for(
+    progress: bool, place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan, scans = RecordIndex.scan, []
+
+    def counted(*patterns: Any, **options: Any) -> RecordIndex:
+        scans.append(options["progress"])
+        return scan(*patterns, **options)
+
+    monkeypatch.setattr(RecordIndex, "scan", counted)
+    recipe = place.recipe(
+        method="independent", data=DataSettings(place.pictures, in_memory=False)
+    )
+    train(recipe, [place.pictures], str(tmp_path / "version"), progress=progress)
+    assert scans == [progress]
+
+
 def test_a_method_that_follows_asks_for_a_predecessor(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="train the first version with"):
         train(Recipe("beta", 2, 10), ["none"], str(tmp_path / "version"))
 
 
-def test_a_version_that_is_there_is_not_written_over(place: Any) -> None:
-    with pytest.raises(FileExistsError, match="should not hold a version"):
-        train(Recipe("independent", 2, 10), [place.pictures], place.version)
+@pytest.mark.parametrize("content", ["saved_model.pb", "notes.txt"])
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "not-kept"])
+def test_a_directory_that_holds_something_is_refused_before_any_work(
+    content: str, kept: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "version").mkdir()
+    (tmp_path / "version" / content).touch()
+    with pytest.raises(FileExistsError, match=f"should be empty .*'{content}'"):
+        train(
+            Recipe("independent", 2, 10),
+            # Looking for them would be work.
+            [str(tmp_path / "none.tfrecord")],
+            str(tmp_path / "version"),
+            work_directory=str(tmp_path) if kept else None,
+        )
+
+
+def test_an_empty_directory_is_filled(place: Any, tmp_path: Path) -> None:
+    (tmp_path / "version").mkdir()
+    place.train(tmp_path, method="independent")
+    assert (tmp_path / "version" / "saved_model.pb").is_file()
 
 
 def test_a_criterion_of_unequal_sizes_asks_for_the_first_components(
