@@ -135,7 +135,11 @@ def _run_fastfill(
     data = pictures.prepare(options.data / "fastfill")
     run_fastfill(
         [table for table in FASTFILL_TABLES if table.name in names],
-        TrainedVersions(options.output, data, parts=pictures.TRAINING_PARTS),
+        TrainedVersions(
+            options.output,
+            data,
+            parts=(*pictures.TRAINING_PARTS, *pictures.MAP_PARTS),
+        ),
         results,
         seeds=options.seeds,
         size=size,

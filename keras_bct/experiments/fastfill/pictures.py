@@ -1,10 +1,11 @@
 """The pictures of FastFill's experiments: seen classes in unseen typefaces, and others.
 
-Models and maps train on 19 typefaces. The six query faces of the published split,
-whose families no training face shares, are what they are tested on: on the 600 training
-characters (seen classes) and on the 600 test characters (unseen ones). Choices are made
-on the 200 validation characters in the query faces, and, where seen classes are meant,
-on the training characters in three typefaces that are neither trained on nor tested.
+Models train on 19 typefaces, maps on the same pictures and changed copies of them. The
+six query faces of the published split, whose families no training face shares, are what
+they are tested on: on the 600 training characters (seen classes) and on the 600 test
+characters (unseen ones). Choices are made on the 200 validation characters in the query
+faces, and, where seen classes are meant, on the training characters in three typefaces
+that are neither trained on nor tested.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from keras_bct.data import glyphs, write_records
 from keras_bct.data.glyph_records import to_records
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.typefaces import load_typefaces
+from keras_bct.experiments.fastfill.changed_copies import with_changed_copies
 from keras_bct.written_whole import written_whole
 
 VALIDATION_FACES = ("klee-semibold", "reggae", "sawarabi-mincho")
@@ -35,8 +37,12 @@ DENSE, LIGHT = "dense", "light"
 """The two groups: characters with more ink than the median training one, and less."""
 
 TRAINING_PARTS = ("old", "new", "disjoint-new", "biased-old")
+MAP_PARTS = ("new-and-copies", "disjoint-new-and-copies")
+"""What maps are fitted to: a new model's training pictures, and changed copies."""
 TEST_PARTS = ("seen", "unseen", "disjoint-seen")
 VALIDATION_PARTS = ("validation-seen", "validation-unseen")
+
+_AND_COPIES = "-and-copies"
 
 
 def prepare(directory: str | os.PathLike[str]) -> Path:
@@ -50,15 +56,18 @@ def prepare(directory: str | os.PathLike[str]) -> Path:
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    wanted = (*TRAINING_PARTS, *TEST_PARTS, *VALIDATION_PARTS)
+    wanted = (*TRAINING_PARTS, *MAP_PARTS, *TEST_PARTS, *VALIDATION_PARTS)
     missing = [part for part in wanted if not (directory / f"{part}.tfrecord").exists()]
     if missing:
         kanji = glyphs.load()
         for part in missing:
-            characters, typefaces = choice(part, kanji)
+            characters, typefaces = choice(part.removesuffix(_AND_COPIES), kanji)
             chosen = kanji.select(characters=characters, typefaces=typefaces)
+            records = to_records(chosen)
+            if part in MAP_PARTS:
+                records = with_changed_copies(records, (*kanji.images.shape[2:], 1))
             with written_whole(directory / f"{part}.tfrecord") as unfinished:
-                write_records(unfinished, to_records(chosen))
+                write_records(unfinished, records)
     return directory
 
 

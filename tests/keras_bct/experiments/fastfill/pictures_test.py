@@ -16,6 +16,11 @@ def parts():
     return {part: pictures.choice(part, kanji) for part in EVERY}
 
 
+@pytest.mark.parametrize("part", pictures.MAP_PARTS)
+def test_maps_are_fitted_to_pictures_of_a_training_part(part):
+    assert part.removesuffix("-and-copies") in pictures.TRAINING_PARTS
+
+
 def classes(part):
     return set(part[0])
 
