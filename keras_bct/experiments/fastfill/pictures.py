@@ -65,7 +65,8 @@ def prepare(directory: str | os.PathLike[str]) -> Path:
             chosen = kanji.select(characters=characters, typefaces=typefaces)
             records = to_records(chosen)
             if part in MAP_PARTS:
-                records = with_changed_copies(records, (*kanji.images.shape[2:], 1))
+                height, width = kanji.images.shape[2:]
+                records = with_changed_copies(records, (height, width, 1))
             with written_whole(directory / f"{part}.tfrecord") as unfinished:
                 write_records(unfinished, records)
     return directory
