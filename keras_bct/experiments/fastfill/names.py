@@ -6,4 +6,5 @@ FASTFILL_NAMES = (
     "fastfill-bias",
     "fastfill-disjoint",
     "fastfill-side-info",
+    "fastfill-choice",
 )

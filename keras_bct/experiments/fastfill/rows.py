@@ -77,6 +77,10 @@ class Setting:
 
 SEEN = Setting("seen classes, unseen typefaces", "seen")
 UNSEEN = Setting("unseen classes, unseen typefaces", "unseen")
+VALIDATION_SEEN = Setting(
+    "validation: seen classes, other typefaces", "validation-seen"
+)
+VALIDATION_UNSEEN = Setting("validation: unseen classes", "validation-unseen")
 DISJOINT_SEEN = Setting("the new model's classes, unseen typefaces", "disjoint-seen")
 
 
