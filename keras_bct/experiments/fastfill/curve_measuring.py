@@ -29,6 +29,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     CurveNumbers,
     MetricCurve,
 )
+from keras_bct.experiments.fastfill.linear_fit import linear_fit
 from keras_bct.experiments.fastfill.rows import BackfillRow, Setting
 
 DISTANCE = "cosine"
@@ -147,6 +148,9 @@ class CurveMeasuring:
             )
         if row.order == "entropy":
             return uncertainty(mapped.embeddings, self._classifier(row).weights)
+        if row.order == "linear":
+            assert mapped.cameras is not None
+            return linear_fit(mapped.embeddings, np.log(oracle), mapped.cameras)
         return oracle
 
     def _oracle(

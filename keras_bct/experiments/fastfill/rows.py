@@ -10,7 +10,7 @@ from keras_bct.experiments.fastfill.catalogue import FastFillCatalogue
 from keras_bct.experiments.fastfill.curve_numbers import CurveNumbers
 from keras_bct.experiments.fastfill.map_methods import MapMethod
 
-ORDERS = ("random", "sigma", "class mean", "entropy", "loss")
+ORDERS = ("random", "sigma", "class mean", "entropy", "loss", "linear")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,8 @@ class BackfillRow:
         order: `random`; `sigma`: by the predicted variance; `class mean`: by the
             distance to the mean of the item's class (lambda-orthogonality); `entropy`:
             of the cosines to the new classifier's rows (RACT); `loss`: an oracle, by
-            L_l2+disc of the item itself.
+            L_l2+disc of the item itself; `linear`: what a linear unit like psi could
+            say at best, fitted to that loss on the test items of other typefaces.
 
     Raises:
         ValueError: The order is unknown.

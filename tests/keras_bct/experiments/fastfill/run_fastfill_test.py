@@ -58,8 +58,12 @@ class Versions:
             content += 0.8 * generator.normal(size=content.shape)
             content = content @ self._turn
         ids = [str(number) for number in range(len(label))]
+        typefaces = np.array(["brush", "pen", "print"])[np.arange(len(label)) % 3]
         return EmbeddingSet(
-            ids, np.array(CLASSES)[label].tolist(), None, content.astype(np.float32)
+            ids,
+            np.array(CLASSES)[label].tolist(),
+            typefaces.tolist(),
+            content.astype(np.float32),
         )
 
 
@@ -85,6 +89,7 @@ def rows(catalogue):
         BackfillRow("ridge, random", migration, RIDGE),
         BackfillRow("ridge, class mean", migration, RIDGE, "class mean"),
         BackfillRow("ridge, oracle", migration, RIDGE, "loss"),
+        BackfillRow("ridge, linear oracle", migration, RIDGE, "linear"),
         BackfillRow("fitted, sigma", migration, FITTED, "sigma"),
         BackfillRow("gone, random", gone, Unmapped()),
     )
