@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from keras_bct.experiments.catalogue import LAMBDA, Catalogue
 from keras_bct.experiments.measured import Measured
@@ -132,15 +133,21 @@ def _table5(catalogue: Catalogue) -> tuple[Row, ...]:
 
 def _lambda(catalogue: Catalogue) -> tuple[Row, ...]:
     old, paragon = catalogue.old(), catalogue.paragon()
-    return tuple(
-        Row(
-            f"{method}, lambda {weight:g}",
-            catalogue.new(method, influence_weight=weight),
-            old,
-            paragon,
-        )
+    trainings: list[tuple[str, str, dict[str, Any]]] = [
+        (f"{method}, lambda {weight:g}", method, {"influence_weight": weight})
         for method in ("beta", "beta-sys")
         for weight in (1.0, LAMBDA)
+    ] + [
+        (
+            f"beta-kd, lambda {LAMBDA:g}, divergence {weight:g}",
+            "beta-kd",
+            {"influence_weight": LAMBDA, "distillation_weight": weight},
+        )
+        for weight in (0.25, 1.0, LAMBDA)
+    ]
+    return tuple(
+        Row(name, catalogue.new(method, **weights), old, paragon)
+        for name, method, weights in trainings
     )
 
 
