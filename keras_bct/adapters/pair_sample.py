@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from keras_bct.adapters.embedding_rows import BLOCK_ROWS
 
-# Room for what one block may add.
-_SPARE_ROWS = 1024
+Floats = NDArray[np.float64]
 
 
 class PairSample:
@@ -26,7 +25,7 @@ class PairSample:
         self._size = size
         self._limit = np.inf if size else 0.0
         # Room for as many again, so that only one block in many has to make room.
-        room = 2 * size + _SPARE_ROWS if size else 0
+        room = 2 * size + BLOCK_ROWS if size else 0
         self._keys = np.empty(room)
         self._sides = (np.empty((room, source_size)), np.empty((room, target_size)))
         self._filled = 0
@@ -35,7 +34,7 @@ class PairSample:
         """Take the pairs of a block that belong to the sample so far.
 
         Args:
-            keys: `(b,)` random numbers.
+            keys: `(b,)` random numbers, b at most `BLOCK_ROWS`.
             source: `(b, source_size)`.
             target: `(b, target_size)`.
         """

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.embedding_rows import embedding_rows, refuse_not_finite
+from keras_bct.adapters.embedding_rows import (
+    BLOCK_ROWS,
+    embedding_rows,
+    refuse_not_finite,
+)
 from keras_bct.adapters.pair_sample import PairSample
 
 Floats = NDArray[np.float64]
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
-SAMPLE_PAIRS = 4096
+SAMPLE_PAIRS = 2048
 """Pairs that are kept, drawn evenly, for what moments do not tell."""
 
-# 128 float32 components of so many pairs are 1 MiB: they stay in the cache of a core.
-_BLOCK_ROWS = 1024
 # So many pairs are multiplied in float64, the rest as they come. Where there are few,
 # every digit counts and costs nothing; where there are many, rounding is averaged out.
 _EXACT_PAIRS = 2**14
@@ -71,7 +73,7 @@ def gather(
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
     Sums over blocks are float64; a block's own products are, too, for the first 16,384
     pairs and wherever rows are float64, else float32. Memory is about
-    `8 (s s + s t) + 16 (1024 + 2 sample_pairs) (s + t)` bytes, whatever n is.
+    `8 (s s + s t) + 16 (4096 + 2 sample_pairs) (s + t)` bytes, whatever n is.
 
     Args:
         blocks: Pairs of `(b, s)` and `(b, t)` rows of a floating type.
@@ -214,7 +216,7 @@ def _origin(rows: NDArray[Any]) -> Floats | None:
 def _regrouped(
     blocks: Iterable[Pair], names: tuple[str, str]
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Give pairs in blocks of _BLOCK_ROWS, the last one shorter.
+    """Give pairs in blocks of BLOCK_ROWS, the last one shorter.
 
     A block is a part of the caller's arrays where it can be; it is good until the next
     one is asked for.
@@ -229,25 +231,23 @@ def _regrouped(
         ]
         check_lengths(names, pair[0], pair[1])
         if not space:
-            space = [
-                np.empty((_BLOCK_ROWS, side.shape[1]), side.dtype) for side in pair
-            ]
+            space = [np.empty((BLOCK_ROWS, side.shape[1]), side.dtype) for side in pair]
         for i, side in enumerate(pair):
             # Rows that come in a wider type later on keep their digits.
             wider = np.result_type(space[i], side)
             space[i] = space[i].astype(wider, copy=False)
         start = 0
         while start < len(pair[0]):
-            count = min(_BLOCK_ROWS - filled, len(pair[0]) - start)
+            count = min(BLOCK_ROWS - filled, len(pair[0]) - start)
             part = slice(start, start + count)
             start += count
-            if count == _BLOCK_ROWS:
+            if count == BLOCK_ROWS:
                 yield pair[0][part], pair[1][part]
                 continue
             for side, rows in zip(space, pair, strict=True):
                 side[filled : filled + count] = rows[part]
             filled += count
-            if filled == _BLOCK_ROWS:
+            if filled == BLOCK_ROWS:
                 yield space[0], space[1]
                 filled = 0
     if filled:

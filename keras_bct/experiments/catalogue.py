@@ -41,12 +41,17 @@ PUBLISHED = Size()
 LAMBDA = 4.0
 """Of every method with an influence loss; the table `lambda` shows what chose it."""
 
+DIVERGENCE = 0.25
+"""Of beta-kd's second term; chosen there, too."""
+
 
 def _weights(method: str) -> dict[str, float]:
     """Gives lambda to the terms of a method; l2 is on another scale and has 1."""
     if method in ("beta", "beta-sys"):
         return {"influence_weight": LAMBDA}
-    if method in ("beta-kd", "lwf"):
+    if method == "beta-kd":
+        return {"influence_weight": LAMBDA, "distillation_weight": DIVERGENCE}
+    if method == "lwf":
         return {"influence_weight": LAMBDA, "distillation_weight": LAMBDA}
     return {}
 

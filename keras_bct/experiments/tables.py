@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bct.experiments.catalogue import LAMBDA, Catalogue
+from keras_bct.experiments.catalogue import DIVERGENCE, LAMBDA, Catalogue
 from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.row_measuring import COARSE_SEARCH, OF_TEMPLATES
 from keras_bct.experiments.table import Claim, Row, Table
@@ -143,7 +143,7 @@ def _lambda(catalogue: Catalogue) -> tuple[Row, ...]:
             "beta-kd",
             {"influence_weight": LAMBDA, "distillation_weight": weight},
         )
-        for weight in (0.25, 1.0, LAMBDA)
+        for weight in (DIVERGENCE, 1.0, LAMBDA)
     ]
     return tuple(
         Row(name, catalogue.new(method, **weights), old, paragon)
@@ -157,7 +157,7 @@ CHOICE = Table(
     about=(
         "The 200 validation characters are neither trained on nor tested on. A larger "
         "lambda ties the new model closer to the old one, and leaves it less of its "
-        "own."
+        "own; so does a larger weight of beta-kd's divergence."
     ),
     rows=_lambda,
     protocol="validation",
