@@ -39,21 +39,15 @@ PUBLISHED = Size()
 """The size of the committed results."""
 
 LAMBDA = 4.0
-"""Of every method with an influence loss; the table `lambda` shows what chose it."""
+"""Of beta, beta-sys and LwF; the table `lambda` shows what chose it."""
 
-DIVERGENCE = 0.25
-"""Of beta-kd's second term; chosen there, too."""
-
-
-def _weights(method: str) -> dict[str, float]:
-    """Gives lambda to the terms of a method; l2 is on another scale and has 1."""
-    if method in ("beta", "beta-sys"):
-        return {"influence_weight": LAMBDA}
-    if method == "beta-kd":
-        return {"influence_weight": LAMBDA, "distillation_weight": DIVERGENCE}
-    if method == "lwf":
-        return {"influence_weight": LAMBDA, "distillation_weight": LAMBDA}
-    return {}
+_WEIGHTS = {
+    "beta": {"influence_weight": LAMBDA},
+    "beta-sys": {"influence_weight": LAMBDA},
+    "beta-kd": {"influence_weight": 1.0, "distillation_weight": 0.25},
+    "lwf": {"influence_weight": LAMBDA, "distillation_weight": LAMBDA},
+}
+"""Where a method has a second term; l2 is on another scale and has 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +132,7 @@ class Catalogue:
             "width": self.size.old_width,
             "steps": self.size.old_steps,
             "seed": 10 * self.seed + generation,
-            **_weights(method),
+            **_WEIGHTS.get(method, {}),
             **changes,
         }
         return Training(name, Recipe(method=method, **fields), part, predecessor)
@@ -150,7 +144,7 @@ class Catalogue:
             "width": self.size.new_width,
             "steps": self.size.new_steps,
             "seed": 10 * self.seed + 3,
-            **_weights(method),
+            **_WEIGHTS.get(method, {}),
             **changes,
         }
         return Training(name, Recipe(method=method, **fields), "train", predecessor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bct.experiments.catalogue import DIVERGENCE, LAMBDA, Catalogue
+from keras_bct.experiments.catalogue import LAMBDA, Catalogue
 from keras_bct.experiments.measured import Measured
 from keras_bct.experiments.row_measuring import COARSE_SEARCH, OF_TEMPLATES
 from keras_bct.experiments.table import Claim, Row, Table
@@ -139,11 +139,17 @@ def _lambda(catalogue: Catalogue) -> tuple[Row, ...]:
         for weight in (1.0, LAMBDA)
     ] + [
         (
-            f"beta-kd, lambda {LAMBDA:g}, divergence {weight:g}",
+            f"beta-kd, lambda {weight:g}, divergence {divergence:g}",
             "beta-kd",
-            {"influence_weight": LAMBDA, "distillation_weight": weight},
+            {"influence_weight": weight, "distillation_weight": divergence},
         )
-        for weight in (DIVERGENCE, 1.0, LAMBDA)
+        for weight, divergence in (
+            (1.0, 0.25),
+            (1.0, 1.0),
+            (LAMBDA, 0.25),
+            (LAMBDA, 1.0),
+            (LAMBDA, LAMBDA),
+        )
     ]
     return tuple(
         Row(name, catalogue.new(method, **weights), old, paragon)
