@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from keras_bct.experiments.measured import CONFIDENCE, Interval, Measured
 from keras_bct.experiments.report import Report
+from keras_bct.experiments.result_page import completeness, result_page
 
 _NOTHING = "-"
 
@@ -13,44 +14,22 @@ _NOTHING = "-"
 def to_markdown(report: Report) -> str:
     """Gives the table as Markdown: the mean over seeds first, then seed by seed."""
     table = report.table
-    lines = [
-        f"# {table.name.replace('table', 'Table ')}: {table.title}",
-        "",
-        f"`python -m keras_bct.experiments {table.name} --seeds {report.seeds}`",
-        "",
-        table.about,
-        "",
-        *_completeness(report),
-    ]
-    if report.has_numbers:
-        lines += ["", f"![{table.title}]({table.name}.png)"]
-    sections = {"criterion": _criterion, "self": _self_tests, "chain": _chain}
-    lines += _claims(report)
+    layouts = {"criterion": _criterion, "self": _self_tests, "chain": _chain}
+    sections = _claims(report)
     for metric in report.metrics:
-        lines += ["", f"## {metric}", "", *sections[table.layout](report, metric)]
-    lines += ["", "## How to read it", "", *_reading(report), ""]
-    lines += ["## Where it comes from", ""]
-    for name, value in report.provenance.items():
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{key} {number}" for key, number in value.items())
-        lines.append(f"- {name}: {value}")
-    return "\n".join(lines) + "\n"
-
-
-def _completeness(report: Report) -> list[str]:
-    in_all = sum(len(rows) for rows in report.results.values())
-    wanted = report.seeds * len(report.titles)
-    if in_all == wanted:
-        seeds = "one seed" if report.seeds == 1 else f"{report.seeds} seeds"
-        return [f"Every row is in, for {seeds}."]
-    lines = [f"**{in_all} of {wanted} rows are in**, counting each seed:", ""]
-    for seed in range(report.seeds):
-        missing = [t for t in report.titles if t not in report.results.get(seed, {})]
-        lines.append(
-            f"- seed {seed}: "
-            + ("complete" if not missing else "missing " + "; ".join(missing))
-        )
-    return lines
+        sections += ["", f"## {metric}", "", *layouts[table.layout](report, metric)]
+    return result_page(
+        f"{table.name.replace('table', 'Table ')}: {table.title}",
+        table.name,
+        table.title,
+        table.about,
+        seeds=report.seeds,
+        complete=completeness(report.titles, report.results, report.seeds),
+        picture=report.has_numbers,
+        sections=sections,
+        reading=_reading(report),
+        provenance=report.provenance,
+    )
 
 
 def _claims(report: Report) -> list[str]:

@@ -18,6 +18,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     gap_interval,
 )
 from keras_bct.experiments.fastfill.rows import FastFillTable, Setting
+from keras_bct.experiments.result_page import completeness, result_page
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,31 +98,33 @@ def _plain(numbers: CurveNumbers) -> dict[str, Any]:
 def to_markdown(report: FastFillReport) -> str:
     """Gives the experiment as Markdown: claims, then a table a setting and metric."""
     table = report.table
-    lines = [
-        f"# {table.title}",
-        "",
-        f"`python -m keras_bct.experiments {table.name} --seeds {report.seeds}`",
-        "",
-        table.about,
-        "",
-        *_completeness(report),
-    ]
-    if report.has_numbers:
-        lines += ["", f"![{table.title}]({table.name}.png)", *_claims(report)]
+    sections = _claims(report) if report.has_numbers else []
     for setting in table.settings:
-        lines += ["", f"## {setting.name.capitalize()}", ""]
-        lines += [_alone(report, setting), ""]
-        lines += _areas(report, setting)
+        sections += ["", f"## {setting.name.capitalize()}", ""]
+        sections += [_alone(report, setting), "", *_areas(report, setting)]
         if table.by_group:
-            lines += ["", *_gaps(report, setting)]
-        lines += ["", *_other_metrics(report, setting)]
-    lines += ["", "## How to read it", "", *_READING, ""]
-    lines += ["## Where it comes from", ""]
-    for name, value in report.provenance.items():
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{key} {number}" for key, number in value.items())
-        lines.append(f"- {name}: {value}")
-    return "\n".join(lines) + "\n"
+            sections += ["", *_gaps(report, setting)]
+        sections += ["", *_other_metrics(report, setting)]
+    found = {
+        seed: [
+            title
+            for title in report.titles
+            if all(title in rows for rows in settings.values())
+        ]
+        for seed, settings in report.results.items()
+    }
+    return result_page(
+        table.title,
+        table.name,
+        table.title,
+        table.about,
+        seeds=report.seeds,
+        complete=completeness(report.titles, found, report.seeds),
+        picture=report.has_numbers,
+        sections=sections,
+        reading=_READING,
+        provenance=report.provenance,
+    )
 
 
 _READING = (
@@ -138,21 +141,6 @@ _READING = (
     "the item itself, which needs what the backfill is to make).",
     "- A cell is the mean over seeds; [lowest, highest] where there are several.",
 )
-
-
-def _completeness(report: FastFillReport) -> list[str]:
-    missing = [
-        f"- seed {seed}: missing {title}"
-        for seed, settings in sorted(report.results.items())
-        for title in report.titles
-        if any(title not in rows for rows in settings.values())
-    ]
-    absent = report.seeds - len(report.results)
-    if not missing and not absent:
-        seeds = "one seed" if report.seeds == 1 else f"{report.seeds} seeds"
-        return [f"Every row is in, for {seeds}."]
-    lines = [f"**{len(report.results)} of {report.seeds} seeds are in.**"]
-    return [*lines, "", *missing] if missing else lines
 
 
 def _claims(report: FastFillReport) -> list[str]:
