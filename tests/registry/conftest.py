@@ -1,5 +1,6 @@
 """Small stand-ins that need no TensorFlow: a SavedModel's bytes, evidence, data."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -306,3 +307,28 @@ def kill_while(environment):
         assert died.returncode == -signal.SIGKILL
 
     return run
+
+
+@pytest.fixture
+def last_sync_fails(monkeypatch):
+    """In its context the disk confirms nothing once a file was put in its place."""
+
+    @contextlib.contextmanager
+    def failing():
+        replace, sync, replaced = os.replace, os.fsync, []
+
+        def remember(*paths):
+            replace(*paths)
+            replaced.append(paths)
+
+        def refuse(handle):
+            if replaced:
+                raise OSError(5, "Input/output error")
+            sync(handle)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", remember)
+            patch.setattr(os, "fsync", refuse)
+            yield
+
+    return failing

@@ -107,22 +107,9 @@ def test_a_full_disk_changes_nothing(gallery, monkeypatch):
     assert files(gallery) == before
 
 
-def test_rows_are_removed_where_the_disk_does_not_confirm_it(gallery, monkeypatch):
+def test_rows_are_removed_where_the_disk_does_not_confirm_it(gallery, last_sync_fails):
     """The last sync fails, of the folder in which the manifest was replaced."""
-    replace, sync, replaced = os.replace, os.fsync, []
-
-    def remember(*paths):
-        replace(*paths)
-        replaced.append(paths)
-
-    def refuse(handle):
-        if replaced:
-            raise OSError(5, "Input/output error")
-        sync(handle)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", remember)
-        patch.setattr(os, "fsync", refuse)
+    with last_sync_fails():
         with pytest.raises(
             RegistryError, match=r"is without the rows.*a power cut may"
         ):

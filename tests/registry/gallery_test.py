@@ -209,23 +209,10 @@ def test_a_full_disk_changes_nothing(gallery, monkeypatch):
 
 
 def test_rows_that_the_manifest_names_stay_where_the_disk_does_not_confirm_it(
-    gallery, monkeypatch
+    gallery, last_sync_fails
 ):
     """The last sync fails, of the folder in which the manifest was replaced."""
-    replace, sync, replaced = os.replace, os.fsync, []
-
-    def remember(*paths):
-        replace(*paths)
-        replaced.append(paths)
-
-    def refuse(handle):
-        if replaced:
-            raise OSError(5, "Input/output error")
-        sync(handle)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", remember)
-        patch.setattr(os, "fsync", refuse)
+    with last_sync_fails():
         with pytest.raises(RegistryError, match=r"1 rows are in .*a power cut may"):
             gallery.append(["m"], ROWS[:1], NEW)
     after = Gallery.open(gallery.folder)
