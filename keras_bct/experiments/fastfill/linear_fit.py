@@ -1,4 +1,4 @@
-"""The best that a linear unit can say of a number, told from other typefaces."""
+"""What a linear unit can say of a number, told from other typefaces."""
 
 from __future__ import annotations
 

@@ -195,9 +195,8 @@ FASTFILL_TABLES = (
             "formula), but for h's hidden layers, 512 units where the paper has 2048, "
             "and its batches, 128 pairs where the paper has 1024 and a hundred times "
             "as many steps. *oracle* orders by the loss of the item itself, *linear "
-            "oracle* by the best that a linear unit on h's output, as psi is one, "
-            "could say of it: least squares, fitted to the test items of the other "
-            "typefaces. "
+            "oracle* by what a linear unit on h's output, as psi is one, says of it: "
+            "least squares, fitted to the test items of the other typefaces. "
             "**ours** is not published elsewhere: see the ablation."
         ),
         rows=_fastfill,
