@@ -39,7 +39,6 @@ COMPONENTS, HIDDEN = 128, 2048
 PAIRS, EPOCHS, BATCH = 100_000, 80, 1024
 SIDES = {"old_fingerprint": "old", "new_fingerprint": "new"}
 _BLOCK = 4096
-_FIT_BLOCK = 1024
 _STREAMED = 10_000_000
 _MIB = 2**20
 
@@ -129,8 +128,8 @@ def fits(run: Runner, size: int) -> list[Figure]:
 
     def products(*pairs: tuple[Singles, Singles]) -> Callable[[], None]:
         def work() -> None:
-            for start in range(0, size, _FIT_BLOCK):
-                block = slice(start, start + _FIT_BLOCK)
+            for start in range(0, size, _BLOCK):
+                block = slice(start, start + _BLOCK)
                 for left, right in pairs:
                     left[block].T @ right[block]
 

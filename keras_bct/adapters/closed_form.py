@@ -24,10 +24,12 @@ class ClosedForm(Method):
 
     Attributes:
         needs_own_scatter: Whether `solve` reads the source's own scatter.
+        needs_target_power: Whether it reads the target's power.
         sample_pairs: How many pairs `solve` needs to see as they are, at most.
     """
 
     needs_own_scatter: ClassVar[bool] = True
+    needs_target_power: ClassVar[bool] = True
     sample_pairs: ClassVar[int] = 0
 
     @abc.abstractmethod
@@ -103,5 +105,6 @@ class ClosedForm(Method):
             blocks,
             names=names,
             own_scatter=self.needs_own_scatter,
+            target_power=self.needs_target_power,
             sample_pairs=self.sample_pairs,
         )

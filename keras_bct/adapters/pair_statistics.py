@@ -28,6 +28,7 @@ _EXACT_PAIRS = 2**14
 # A mean that is so many times longer than the spread, squared, would cost the products
 # digits: rows are centred then, which takes a pass of its own.
 _FAR = 10.0
+_SUMMED_ROWS = 32
 _ROUNDING = {"exact": 1e-12, "averaged": 1e-6}
 
 
@@ -65,6 +66,7 @@ def gather(
     *,
     names: tuple[str, str] = ("source", "target"),
     own_scatter: bool = True,
+    target_power: bool = True,
     sample_pairs: int = SAMPLE_PAIRS,
     seed: int = 0,
 ) -> PairStatistics:
@@ -73,13 +75,14 @@ def gather(
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
     Sums over blocks are float64; a block's own products are, too, for the first 16,384
     pairs and wherever rows are float64, else float32. Memory is about
-    `8 (s s + s t) + 16 (4096 + 2 sample_pairs) (s + t)` bytes, whatever n is.
+    `8 (s s + s t) + 16 (4096 + sample_pairs) (s + t)` bytes, whatever n is.
 
     Args:
         blocks: Pairs of `(b, s)` and `(b, t)` rows of a floating type.
         names: What the caller calls both sides, for messages.
-        own_scatter: Whether the scatter of the source itself, a product of its own, and
-            the power of the target are needed.
+        own_scatter: Whether the scatter of the source itself is needed, which takes a
+            product of its own.
+        target_power: Whether the power of the target is needed, which takes a pass.
         sample_pairs: How many pairs to keep as a sample; 0: none.
         seed: Of the sample.
 
@@ -96,16 +99,16 @@ def gather(
         >>> statistics.cross_scatter.tolist()
         [[-4.0]]
     """
-    generator = np.random.default_rng(seed)
     chosen: PairSample | None = None
     total: _Sums | None = None
     for source, target in _regrouped(blocks, names):
         if total is None or chosen is None:
-            chosen = PairSample(sample_pairs, source.shape[1], target.shape[1])
-            total = _Sums(source, target, names, own_scatter)
-        if sample_pairs:
-            chosen.offer(generator.random(len(source)), source, target)
+            sizes = source.shape[1], target.shape[1]
+            chosen = PairSample(sample_pairs, *sizes, seed)
+            total = _Sums(source, target, names, own_scatter, target_power)
         total.add(source, target)
+        if sample_pairs:
+            chosen.offer(source, target)
     if total is None or chosen is None:
         raise ValueError("`blocks` should give at least one pair. Received none.")
     return total.statistics(chosen.sides())
@@ -120,6 +123,7 @@ class _Sums:
         target: NDArray[Any],
         names: tuple[str, str],
         own_scatter: bool,
+        target_power: bool,
     ) -> None:
         self._names = names
         sides = (source, target)
@@ -132,7 +136,8 @@ class _Sums:
         self._sums = tuple(np.zeros(size) for size in sizes)
         self._cross = np.zeros(sizes)
         self._own = np.zeros((sizes[0],) * 2) if own_scatter else np.zeros((0, 0))
-        self._power = 0.0 if own_scatter else float("nan")
+        self._power = 0.0 if target_power else float("nan")
+        self._has_power = target_power
         self._pairs = 0
         self._averaged = False
 
@@ -165,14 +170,13 @@ class _Sums:
         with np.errstate(over="ignore", invalid="ignore"):
             cross = source.T @ target
             own = source.T @ source if self._own.size else self._own
-            power = float(np.vdot(target, target)) if self._own.size else 0.0
+            power = float(np.vdot(target, target)) if self._has_power else 0.0
             # A component that is not finite shows in the products, and so does one
             # whose square is too large.
             if not np.isfinite(cross.sum() + own.sum() + power):
                 return False
-        ones = np.ones(len(source), dtype)
-        self._sums[0][:] += ones @ source
-        self._sums[1][:] += ones @ target
+        self._sums[0][:] += _sum(source)
+        self._sums[1][:] += _sum(target)
         self._cross += cross
         self._own += own
         self._power += power
@@ -205,11 +209,21 @@ class _Sums:
         )
 
 
+def _sum(rows: NDArray[Any]) -> NDArray[Any]:
+    """Sum over rows, as a product: half the time of the sum beside the large ones."""
+    size = rows.shape[1]
+    # Side by side, so that BLAS adds few long rows in place of many short ones.
+    beside = _SUMMED_ROWS if len(rows) % _SUMMED_ROWS == 0 else 1
+    wide = rows.reshape(-1, beside * size)
+    total = np.ones(len(wide), rows.dtype) @ wide
+    return np.asarray(total.reshape(beside, size).sum(axis=0, dtype=np.float64))
+
+
 def _origin(rows: NDArray[Any]) -> Floats | None:
     """The mean of the first block where it is far off, else None for zero."""
     values = rows.astype(np.float64)
     mean = values.mean(axis=0)
-    spread = ((values - mean) ** 2).sum() / len(values)
+    spread = np.vdot(values, values) / len(values) - mean @ mean
     return np.asarray(mean) if mean @ mean > _FAR * spread else None
 
 

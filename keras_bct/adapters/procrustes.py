@@ -37,6 +37,7 @@ class Procrustes(ClosedForm):
     """
 
     needs_own_scatter: ClassVar[bool] = False
+    needs_target_power: ClassVar[bool] = False
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """One more than the smaller size; with fewer R is not unique."""

@@ -57,6 +57,7 @@ class Ridge(ClosedForm):
     """
 
     sample_pairs: ClassVar[int] = SAMPLE_PAIRS
+    needs_target_power: ClassVar[bool] = False
 
     strengths: Sequence[float] | None = None
 

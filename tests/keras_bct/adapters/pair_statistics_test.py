@@ -141,8 +141,38 @@ def test_the_sample_is_even_over_the_stream():
     kept = gather([(rows, rows)]).sample[0][:, 0]
 
     assert len(np.unique(kept)) == 2048
+    assert (np.diff(kept) > 0).all(), "not in the order of the stream"
     # Of a uniform sample: standard error of the mean 0.0064 of the range.
     assert kept.mean() / 40_000 == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_sample_is_the_pairs_with_the_lowest_keys():
+    rows = np.arange(40_000.0)[:, None]
+
+    source, target = gather([(rows, -rows)], seed=3).sample
+
+    # NumPy gives the same numbers in one draw and in many.
+    keys = np.random.default_rng(3).random(40_000)
+    lowest = np.sort(np.argsort(keys)[:2048])
+    np.testing.assert_array_equal(source[:, 0], lowest)
+    np.testing.assert_array_equal(target[:, 0], -lowest)
+
+
+def test_rows_that_come_in_a_wider_type_keep_their_digits_in_the_sample():
+    narrow = np.random.default_rng(0).normal(size=(4096, 2)).astype(np.float32)
+    wide = np.random.default_rng(1).normal(size=(4096, 2))
+
+    source, _ = gather([(narrow, narrow), (wide, wide)]).sample
+
+    known = np.concatenate([narrow.astype(float), wide])
+    assert len(source) == 2048
+    assert (source[:, None, 0] == known[:, 0]).any(axis=1).all()
+
+
+def test_the_power_of_the_target_is_only_made_where_it_is_asked_for():
+    rows = np.eye(3)
+
+    assert np.isnan(gather([(rows, rows)], target_power=False).target_power)
 
 
 def test_the_scatter_of_a_side_itself_is_only_made_where_it_is_asked_for():
