@@ -6,10 +6,12 @@ import shutil
 import pytest
 from tfx.types.standard_artifacts import Model, ModelBlessing, PushedModel
 
+from keras_bct.data import write_records
 from registry import UsageError
-from tfx_pipeline.artifacts import CompatibilityEvidence
+from tfx_pipeline.artifacts import CompatibilityEvidence, ScannIndex
 from tfx_pipeline.compatibility_evaluator import CompatibilityEvaluator
 from tfx_pipeline.registry_pusher import RegistryPusher
+from tfx_pipeline.scann_indexer import ScannIndexer
 
 
 class Run:
@@ -31,6 +33,7 @@ class Run:
         for name, artifact in self.artifacts.items():
             artifact.uri = str(folder / name)
         shutil.copytree(trained, folder / "model" / "Format-Serving")
+        self.folder = folder
         self.artifacts["predecessor"].set_string_custom_property("version", predecessor)
 
     def evaluate(self):
@@ -39,7 +42,7 @@ class Run:
         return evidence.answer
 
     def push(self):
-        pushed = PushedModel()
+        self.pushed = pushed = PushedModel()
         RegistryPusher.test_call(
             **self.names, **self.artifacts, gallery="toys", pushed_model=pushed
         )
@@ -47,6 +50,20 @@ class Run:
             name: pushed.get_custom_property(name)
             for name in ("pushed", "pushed_version", "reasons")
         }
+
+    def index(self, images):
+        index = ScannIndex()
+        index.uri = str(self.folder / "index")
+        names = {name: self.names[name] for name in self.names if name != "protocol"}
+        ScannIndexer.test_call(
+            **names,
+            pushed_model=self.pushed,
+            index=index,
+            gallery="toys",
+            images=images,
+            queries="",
+        )
+        return json.loads((self.folder / "index" / "index.json").read_text())
 
 
 @pytest.fixture
@@ -123,6 +140,28 @@ def test_a_protocol_of_first_components_promotes_over_them(
     assert (alias.version.name, alias.index.first_components) == ("toy/2", 8)
     # One that compares as many already stays.
     assert (alias.index == served) == (said == "from the start")
+    assert registry.search("toy@production", pictures(1).images[:1], k=1)
+
+
+def test_a_narrower_version_adds_its_pictures_beside_wider_rows(
+    registry, start, toy_protocol, toy_model, pictures, tmp_path
+):
+    """It was promoted over the components that both have."""
+    toy_protocol.write_text(toy_protocol.read_text() + "first_components: 8\n")
+    bootstrap = start(toy_model("old"))
+    assert (bootstrap.evaluate(), bootstrap.push()["pushed"]) == ("bootstrap", 1)
+    registry.add_pictures("toys", pictures(2), registry.version("toy/1"))
+    registry.publish_index("toys", "toy", "production")
+    second = start(toy_model("new", 12), "toy/1")
+    assert (second.evaluate(), second.push()["pushed"]) == ("yes", 1)
+
+    write_records(tmp_path / "more.tfrecord", pictures(4))
+    published = second.index(str(tmp_path / "more.tfrecord"))
+
+    made_by = {registry.version(f"toy/{n}").fingerprint: 90 for n in (1, 2)}
+    assert published["fingerprints"] == made_by
+    assert registry.gallery("toys").sizes == dict(zip(made_by, (16, 12), strict=True))
+    assert registry.alias("toy@production").index.first_components == 8
     assert registry.search("toy@production", pictures(1).images[:1], k=1)
 
 

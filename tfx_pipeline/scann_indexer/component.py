@@ -13,7 +13,7 @@ from tfx.dsl.component.experimental.annotations import (
 from tfx.types.standard_artifacts import PushedModel
 
 from keras_bct.data import read_records
-from registry import Registry, SearchIndex
+from registry import Registry, SearchIndex, Version
 from tfx_pipeline.artifacts import AlignmentAdapter, ScannIndex
 from tfx_pipeline.recall_queries import embedded_queries
 
@@ -67,8 +67,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
             gallery,
             read_records(images),
             version,
-            # Beside rows that were mapped into this version's space.
-            whole=served is not None and bool(served.adapters),
+            whole=_beside_others(registry, served, gallery, version),
         )
         print(f"gallery {gallery}: {added} new rows by {version}", flush=True)
     if (
@@ -100,6 +99,22 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
                 "adapters": dict(published.adapters),
             }
         )
+    )
+
+
+def _beside_others(
+    registry: Registry, served: SearchIndex | None, gallery: str, version: Version
+) -> bool:
+    """Whether rows are stored as they are, not in the size that the gallery has.
+
+    They are beside rows that are mapped into this version's space, and where it is
+    narrower than the gallery: it was promoted over the components that all have.
+    """
+    if served is not None and served.adapters:
+        return True
+    held = registry.galleries(version.model)
+    return gallery in held and (
+        version.embedding_size < registry.gallery(gallery).embedding_size
     )
 
 
