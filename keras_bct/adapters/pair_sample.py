@@ -45,7 +45,7 @@ class PairSample:
             target: `(b, target_size)`.
         """
         keys = self._generator.random(len(source))
-        numbers = np.arange(self._seen, self._seen + len(keys))
+        first = self._seen
         self._seen += len(keys)
         new = np.flatnonzero(keys < self._limit)
         if not len(new):
@@ -56,7 +56,7 @@ class PairSample:
         free = order[size:][order[size:] < size]
         new = new[order[:size][order[:size] >= size] - size]
         self._keys[free] = keys[new]
-        self._numbers[free] = numbers[new]
+        self._numbers[free] = first + new
         # Rows of a wider type keep their digits.
         self._sides = tuple(
             kept.astype(np.result_type(kept, rows), copy=False)

@@ -24,10 +24,11 @@ SAMPLE_PAIRS = 2048
 
 # So many pairs are multiplied in float64, the rest as they come. Where there are few,
 # every digit counts and costs nothing; where there are many, rounding is averaged out.
-_EXACT_PAIRS = 2**14
+_EXACT_PAIRS = 2**13
 # A mean that is so many times longer than the spread, squared, would cost the products
 # digits: rows are centred then, which takes a pass of its own.
 _FAR = 10.0
+_ORIGIN_ROWS = 512
 _SUMMED_ROWS = 32
 _ROUNDING = {"exact": 1e-12, "averaged": 1e-6}
 
@@ -73,7 +74,7 @@ def gather(
     """See every pair once and keep its statistics, in bounded memory.
 
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
-    Sums over blocks are float64; a block's own products are, too, for the first 16,384
+    Sums over blocks are float64; a block's own products are, too, for the first 8,192
     pairs and wherever rows are float64, else float32. Memory is about
     `8 (s s + s t) + 16 (4096 + sample_pairs) (s + t)` bytes, whatever n is.
 
@@ -220,8 +221,8 @@ def _sum(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _origin(rows: NDArray[Any]) -> Floats | None:
-    """The mean of the first block where it is far off, else None for zero."""
-    values = rows.astype(np.float64)
+    """The mean of the first rows where it is far off, else None for zero."""
+    values = rows[:_ORIGIN_ROWS].astype(np.float64)
     mean = values.mean(axis=0)
     spread = np.vdot(values, values) / len(values) - mean @ mean
     return np.asarray(mean) if mean @ mean > _FAR * spread else None
@@ -245,7 +246,7 @@ def _regrouped(
         ]
         check_lengths(names, pair[0], pair[1])
         if not space:
-            space = [np.empty((BLOCK_ROWS, side.shape[1]), side.dtype) for side in pair]
+            space = [np.zeros((BLOCK_ROWS, side.shape[1]), side.dtype) for side in pair]
         for i, side in enumerate(pair):
             # Rows that come in a wider type later on keep their digits.
             wider = np.result_type(space[i], side)

@@ -95,10 +95,11 @@ class Ridge(ClosedForm):
         target = statistics.sample[1] - statistics.target_mean
         squares = source**2
         candidates = self._candidates(values)
+        residual = np.empty_like(target)
 
         def error(step: int) -> float:
             shrunk = 1 / (values + candidates[step])
-            residual = source @ (shrunk[:, None] * cross)
+            np.matmul(source, shrunk[:, None] * cross, out=residual)
             np.subtract(target, residual, out=residual)
             return _leave_one_out(residual, 1 / statistics.pairs + squares @ shrunk)
 
