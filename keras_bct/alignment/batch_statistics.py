@@ -28,10 +28,18 @@ class FreezeBatchStatistics(keras.callbacks.Callback):
         super().__init__()
         self.epoch = epoch
 
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Turn it back, where an earlier training has left it off."""
+        self._switch(True)
+
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Turn the switch when its epoch begins."""
+        if epoch >= self.epoch:
+            self._switch(False)
+
+    def _switch(self, on: bool) -> None:
         layer = self.model.alignment_map
-        if epoch >= self.epoch and layer.batch_statistics:
-            layer.batch_statistics = False
-            # What was traced before still has the batch in it.
+        if layer.batch_statistics != on:
+            layer.batch_statistics = on
+            # What was traced before still has the other mode in it.
             self.model.make_train_function(force=True)

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from keras_bct import layers, losses
-from keras_bct.adapters import Ridge, gather
+from keras_bct.adapters import Ridge
 from keras_bct.alignment.recipe import AlignmentRecipe
 from keras_bct.alignment.stored_pairs import StoredPairs
 from keras_bct.models.alignment_model import AlignmentModel
@@ -67,9 +67,13 @@ def _map(recipe: AlignmentRecipe, pairs: StoredPairs) -> keras.Layer:
     if recipe.base == "none":
         return layers.AlignmentMap(pairs.new.shape[1], **options)
     rows = pairs.rows(recipe.unit_length)
-    closed_form, _ = Ridge().solve(
-        gather([(rows, pairs.new)], sample_pairs=Ridge.sample_pairs)
-    )
+    fewest = Ridge().fewest_pairs(rows.shape[1], pairs.new.shape[1])
+    if len(rows) < fewest:
+        raise ValueError(
+            f"`old` should have at least {fewest} items to train on for base 'ridge'. "
+            f"Received: {len(rows)}."
+        )
+    closed_form, _ = Ridge().learn(rows, pairs.new, ("old", "new"))
     return layers.ResidualAlignment(
         closed_form.matrix,
         closed_form.offset,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import tensorflow as tf
 from numpy.typing import NDArray
 
 from keras_bct.alignment.batch_statistics import FreezeBatchStatistics
@@ -29,7 +30,8 @@ def fit_alignment(
 ) -> AlignmentModel:
     """Train a map from old to new embeddings of the same items.
 
-    Under `strategy.scope()` it is trained by all of the strategy's replicas.
+    Under `strategy.scope()` it is trained by all of the strategy's replicas. Where
+    there are fewer pairs than a batch should have, batches are smaller, and even for all.
 
     Args:
         recipe: How.
@@ -37,7 +39,8 @@ def fit_alignment(
         new: `(n, d_new)` raw embeddings of the new version of the same items.
         labels: n class names; needed for L_disc and for `held_out_classes`.
         classifier: The new model's own, as its version keeps it. None: the mean new
-            embedding of each class takes the place of its row.
+            embedding of each class takes the place of its row; so it does with
+            `unit_length` for a Softmax, which knows embeddings as they are.
         side_information: `(n, d_s)` features of the same items, or None.
         verbose: As in Keras.
 
@@ -47,7 +50,8 @@ def fit_alignment(
 
     Raises:
         ValueError: Shapes that do not fit, NaN or infinity, no labels where they are
-            needed, or labels of which the classifier knows none.
+            needed, labels of which the classifier knows none, or a batch that does not
+            divide among the replicas.
         TypeError: No floating type.
 
     Example:
@@ -61,10 +65,22 @@ def fit_alignment(
         >>> model.transform(old)[0].shape
         (64, 3)
     """
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    if recipe.batch_size % replicas:
+        raise ValueError(
+            f"`batch_size` should be a multiple of {replicas}, the number of devices. "
+            f"Received: {recipe.batch_size}."
+        )
     pairs = StoredPairs.of(recipe, old, new, labels, classifier, side_information)
     trained, held_out = pairs.parted(recipe.held_out_classes, recipe.seed)
-    batch_size = min(recipe.batch_size, len(trained))
-    steps = len(trained) // batch_size
+    # All of a batch's shares have to be of one size.
+    batch_size = min(recipe.batch_size, len(trained) // replicas * replicas)
+    if not batch_size:
+        raise ValueError(
+            f"`old` should have an item for each of {replicas} devices at least. "
+            f"Received: {len(trained)} to train on."
+        )
+    steps = max(1, round(len(trained) / batch_size))
     model = compiled_model(recipe, trained, steps)
     callbacks: list[keras.callbacks.Callback] = []
     if recipe.base == "none":

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import math
+import numbers
+from typing import Any, NoReturn
 
 CHOICES = {
     "components": ("mean", "sum"),
     "uncertainty": ("none", "one", "components"),
     "base": ("none", "ridge"),
 }
+WHOLE_NUMBERS = {
+    "hidden_size": 1,
+    "epochs": 1,
+    "batch_size": 1,
+    "warm_up_epochs": 0,
+    "seed": 0,
+}
+"""With the least that each may be."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +47,8 @@ class AlignmentRecipe:
             the epoch with the least loss on them are kept. 0 keeps the last.
         dropout: Of the hidden units of a `ResidualAlignment`, in training.
         hidden_size: Units of h's hidden layers.
-        epochs: How often every pair is seen.
+        epochs: How often every pair is seen; an epoch is the nearest whole number of
+            batches.
         warm_up_epochs: Epochs over which the learning rate rises from 0; then it falls
             along a cosine.
         batch_size: Pairs in a batch, which may end one epoch and begin the next.
@@ -81,39 +92,28 @@ class AlignmentRecipe:
         """Checks the ranges."""
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"`{name}` should be one of {', '.join(choices)}. "
-                    f"Received: {getattr(self, name)!r}"
-                )
-        for name in ("hidden_size", "epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(
-                    f"`{name}` should be at least 1. Received: {getattr(self, name)}"
-                )
-        for name in (
-            "discriminative_weight",
-            "warm_up_epochs",
-            "weight_decay",
-        ):
-            if getattr(self, name) < 0:
-                raise ValueError(
-                    f"`{name}` should not be negative. Received: {getattr(self, name)}"
-                )
+                self._refuse(name, f"be one of {', '.join(choices)}")
+        if not isinstance(self.unit_length, bool):
+            self._refuse("unit_length", "be true or false")
+        for name, least in WHOLE_NUMBERS.items():
+            value = getattr(self, name)
+            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if not whole or value < least:
+                self._refuse(name, f"be a whole number, at least {least}")
+        for name in ("discriminative_weight", "weight_decay"):
+            if not 0 <= self._finite(name):
+                self._refuse(name, "not be negative")
         for name in ("learning_rate", "prototype_scale"):
-            if not getattr(self, name) > 0:
-                raise ValueError(
-                    f"`{name}` should be above zero. Received: {getattr(self, name)}"
-                )
-        for name in (
-            "held_out_classes",
-            "batch_statistics_share",
-            "dropout",
-            "label_smoothing",
-        ):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(
-                    f"`{name}` should be in [0, 1]. Received: {getattr(self, name)}"
-                )
+            if not 0 < self._finite(name):
+                self._refuse(name, "be above zero")
+        if self.log_variance_weight is not None:
+            if not 0 < self._finite("log_variance_weight"):
+                self._refuse("log_variance_weight", "be above zero, or null")
+        if not 0 <= self._finite("batch_statistics_share") <= 1:
+            self._refuse("batch_statistics_share", "be in [0, 1]")
+        for name in ("held_out_classes", "dropout", "label_smoothing"):
+            if not 0 <= self._finite(name) < 1:
+                self._refuse(name, "be in [0, 1)")
         if self.dropout and self.base == "none":
             raise ValueError(
                 "`dropout` is of the hidden units of a map on a base. Received: "
@@ -125,6 +125,15 @@ class AlignmentRecipe:
                 "`warm_up_epochs` should be fewer than `epochs`. Received: "
                 f"{self.warm_up_epochs} of {self.epochs}"
             )
+
+    def _finite(self, name: str) -> float:
+        value = getattr(self, name)
+        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+            self._refuse(name, "be a finite number")
+        return float(value)
+
+    def _refuse(self, name: str, wanted: str) -> NoReturn:
+        raise ValueError(f"`{name}` should {wanted}. Received: {getattr(self, name)!r}")
 
 
 def residual_recipe(**changes: Any) -> AlignmentRecipe:

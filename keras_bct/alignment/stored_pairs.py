@@ -61,8 +61,10 @@ class StoredPairs:
                     f"`{name}` should have a row for each of the items in `old`, at "
                     f"least one. Received: {len(found)} rows and {len(old)}."
                 )
-            refuse_not_finite(name, found)
-            checked[name] = found.astype(np.float32)
+            with np.errstate(over="ignore"):
+                checked[name] = found.astype(np.float32)
+            # What float32 cannot hold is as bad as infinity.
+            refuse_not_finite(name, checked[name])
         names = None if labels is None else np.asarray(labels).astype(np.str_)
         if names is not None and names.shape != (len(old),):
             raise ValueError(
@@ -77,6 +79,8 @@ class StoredPairs:
             )
         if recipe.unit_length:
             checked["new"] = _unit(checked["new"])
+            if classifier is not None and classifier.kind == "softmax":
+                classifier = None
         if not recipe.discriminative_weight or names is None:
             classifier = None
         elif classifier is None:

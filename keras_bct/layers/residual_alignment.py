@@ -32,7 +32,8 @@ class ResidualAlignment(keras.Layer):
         **kwargs: `name` and the like of `keras.Layer`.
 
     Raises:
-        ValueError: Shapes that do not fit.
+        ValueError: Shapes that do not fit, NaN or infinity, or one of `matrix` and
+            `offset` without the other.
 
     Example:
         >>> layer = ResidualAlignment(2 * np.eye(3), np.zeros(3), hidden_size=8)
@@ -55,12 +56,21 @@ class ResidualAlignment(keras.Layer):
         kwargs.setdefault("dtype", "float32")
         super().__init__(**kwargs)
         self._closed_form = None
-        if matrix is not None and offset is not None:
+        if (matrix is None) != (offset is None):
+            raise ValueError(
+                "`matrix` and `offset` should be given together. Received: "
+                f"{'offset' if matrix is None else 'matrix'} alone."
+            )
+        if matrix is not None:
             matrix, offset = np.asarray(matrix), np.asarray(offset)
             if matrix.ndim != 2 or offset.shape != matrix.shape[1:]:
                 raise ValueError(
                     "`matrix` should have shape (n, d_new) and `offset` (d_new,). "
                     f"Received: {matrix.shape} and {offset.shape}."
+                )
+            if not np.isfinite(matrix).all() or not np.isfinite(offset).all():
+                raise ValueError(
+                    "`matrix` and `offset` should be finite. Received: NaN or infinity."
                 )
             self._closed_form = (matrix, offset)
             embedding_size = matrix.shape[1]

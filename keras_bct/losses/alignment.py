@@ -78,7 +78,7 @@ class Alignment(keras.losses.Loss):
                 "e.g. keras_bct.losses.for_classifier(classifier), or None. "
                 f"Received: {discriminative!r}."
             )
-        if not discriminative_weight >= 0:
+        if not 0 <= discriminative_weight < float("inf"):
             raise ValueError(
                 "`discriminative_weight` should be a number, zero or more. "
                 f"Received: {discriminative_weight!r}."

@@ -68,7 +68,9 @@ class FastFill(keras.losses.Loss):
                 "`alignment` should be a keras_bct.losses.Alignment. "
                 f"Received: {alignment!r}."
             )
-        if log_variance_weight is not None and not log_variance_weight > 0:
+        if log_variance_weight is not None and not (
+            0 < log_variance_weight < float("inf")
+        ):
             raise ValueError(
                 "`log_variance_weight` should be a positive number or None. "
                 f"Received: {log_variance_weight!r}."

@@ -9,10 +9,12 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
+from keras_bct.adapters.embedding_rows import embedding_rows, refuse_not_finite
 from keras_bct.layers.frozen_classifier import FrozenClassifier
 
 INPUTS = ("old_embedding", "side_information")
 """What the model takes, in the order in which the map takes it."""
+_ARGUMENTS = {"old_embedding": "old", "side_information": "side_information"}
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
@@ -65,6 +67,7 @@ class AlignmentModel(keras.Model):
         self.uncertainty = uncertainty
         self.classifier = classifier
         self.unit_length = bool(unit_length)
+        self.input_sizes: dict[str, int] = {}
 
     def build(self, input_shape: dict[str, Any]) -> None:
         """Build the layers for the sizes that go in."""
@@ -90,7 +93,13 @@ class AlignmentModel(keras.Model):
         self, inputs: dict[str, Any], training: bool | None = False
     ) -> dict[str, Any]:
         """Give `embedding` and `log_variance` alone; the classifier is not asked."""
-        rows = [inputs[name] for name in INPUTS if name in inputs]
+        given = [name for name in INPUTS if name in inputs]
+        if self.built and given != list(self.input_sizes):
+            raise ValueError(
+                f"`inputs` should be {' and '.join(self.input_sizes)}, which the model "
+                f"was built for. Received: {' and '.join(given) or 'none of them'}."
+            )
+        rows = [inputs[name] for name in given]
         if self.unit_length:
             rows = [ops.normalize(each, axis=-1, epsilon=1e-12) for each in rows]
         embedding = self.alignment_map(*rows, training=training)
@@ -131,20 +140,54 @@ class AlignmentModel(keras.Model):
 
         Returns:
             `(n, d_new)`, and `log sigma^2` `(n, variances)` or None.
+
+        Raises:
+            ValueError: Other sizes, side information that the model does not take or a
+                lack of what it does, NaN or infinity, or no positive `batch_size`.
+            TypeError: No floating type.
         """
+        if batch_size < 1:
+            raise ValueError(
+                f"`batch_size` should be at least 1. Received: {batch_size}."
+            )
+        sides = self._checked(old, side_information)
         aligned, variances = [], []
-        for start in range(0, len(old), batch_size):
-            rows = slice(start, start + batch_size)
-            inputs = {"old_embedding": ops.convert_to_tensor(old[rows], "float32")}
-            if side_information is not None:
-                inputs["side_information"] = ops.convert_to_tensor(
-                    side_information[rows], "float32"
-                )
+        # No rows are a batch, too: an empty one, which tells the sizes.
+        for start in range(0, max(len(old), 1), batch_size):
+            inputs = {}
+            for name, side in sides.items():
+                with np.errstate(over="ignore"):
+                    rows = side[start : start + batch_size].astype(np.float32)
+                refuse_not_finite(_ARGUMENTS[name], rows, start)
+                inputs[name] = ops.convert_to_tensor(rows)
             outputs = self.aligned(inputs)
             aligned.append(ops.convert_to_numpy(outputs["embedding"]))
             if "log_variance" in outputs:
                 variances.append(ops.convert_to_numpy(outputs["log_variance"]))
         return np.concatenate(aligned), np.concatenate(variances) if variances else None
+
+    def _checked(
+        self, old: NDArray[Any], side: NDArray[Any] | None
+    ) -> dict[str, NDArray[Any]]:
+        """The inputs by name, of the sizes that the model was built for."""
+        given = dict(zip(INPUTS, (old, side), strict=True))
+        sides = {}
+        for name, rows in given.items():
+            argument, size = _ARGUMENTS[name], self.input_sizes.get(name)
+            if self.built and (rows is None) != (size is None):
+                wanted = "be left out" if size is None else f"have shape (n, {size})"
+                raise ValueError(
+                    f"`{argument}` should {wanted}, as in training. Received: "
+                    f"{'None' if rows is None else f'shape {np.shape(rows)}'}."
+                )
+            if rows is not None:
+                sides[name] = embedding_rows(argument, rows, size)
+                if len(sides[name]) != len(old):
+                    raise ValueError(
+                        f"`{argument}` should have a row for each of {len(old)} "
+                        f"embeddings. Received: {len(sides[name])}."
+                    )
+        return sides
 
     def get_config(self) -> dict[str, Any]:
         """Give what the constructor takes."""

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 
 from keras_bct.adapters import Ridge
-from keras_bct.alignment import AlignmentRecipe, FreezeBatchStatistics, fit_alignment
+from keras_bct.alignment import (
+    AlignmentRecipe,
+    FreezeBatchStatistics,
+    fit_alignment,
+    residual_recipe,
+)
 from keras_bct.alignment.compiled_model import compiled_model
 from keras_bct.alignment.stored_pairs import StoredPairs
 from keras_bct.classifier import Classifier
@@ -166,7 +171,62 @@ def test_data_that_do_not_fit_are_refused(changes, error_type, message):
         fit_alignment(SMALL, **arguments)
 
 
+def test_two_pairs_are_too_few_for_a_map_on_ridge():
+    recipe = residual_recipe(hidden_size=8, epochs=2)
+    with pytest.raises(ValueError, match=r"`old` should have at least 3 items.*2\."):
+        fit_alignment(recipe, OLD_ROWS[:2], NEW_ROWS[:2], labels=LABELS[:2])
+
+
+def test_a_side_that_does_not_vary_is_refused_by_its_name():
+    recipe = residual_recipe(hidden_size=8, epochs=2)
+    with pytest.raises(ValueError, match="`old` should vary"):
+        fit_alignment(recipe, np.ones_like(OLD_ROWS), NEW_ROWS, labels=LABELS)
+
+
+def test_what_float32_cannot_hold_is_refused():
+    with pytest.raises(ValueError, match=r"`old` should be finite.*row 0"):
+        fit_alignment(FCT, OLD_ROWS.astype(float) * 1e39, NEW_ROWS)
+
+
+@pytest.mark.parametrize(("pairs", "steps"), [(120, 4), (63, 2), (40, 1), (20, 1)])
+def test_an_epoch_is_the_nearest_number_of_batches(pairs, steps):
+    """Batches of 32: no pair is left out for long where few make an epoch."""
+    recipe = dataclasses.replace(FCT, epochs=6)
+    model = fit_alignment(recipe, OLD_ROWS[:pairs], NEW_ROWS[:pairs])
+    assert int(model.optimizer.iterations) == 6 * steps
+
+
+def test_a_second_training_normalises_by_the_batch_again():
+    model = fit_alignment(FCT, OLD_ROWS, NEW_ROWS)
+    seen = []
+
+    class Watch(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            seen.append(self.model.alignment_map.batch_statistics)
+
+    model.fit(
+        {"old_embedding": OLD_ROWS},
+        {"embedding": NEW_ROWS},
+        epochs=3,
+        callbacks=[FreezeBatchStatistics(2), Watch()],
+        verbose=0,
+    )
+    assert seen == [True, True, False]
+
+
+def test_class_means_stand_in_for_a_softmax_that_knows_no_unit_vectors():
+    softmax = Classifier(
+        "softmax", RNG.normal(size=(6, NEW)), tuple(sorted(set(LABELS)))
+    )
+    arrays = (OLD_ROWS, NEW_ROWS, LABELS)
+    for recipe, kind in (
+        (dataclasses.replace(SMALL, unit_length=True), "normsoftmax"),
+        (SMALL, "softmax"),
+    ):
+        assert StoredPairs.of(recipe, *arrays, softmax, None).classifier.kind == kind
+
+
 def test_holding_out_every_class_is_refused():
-    recipe = dataclasses.replace(FCT, held_out_classes=1.0)
-    with pytest.raises(ValueError, match=r"`held_out_classes`.*1.0 of 6"):
+    recipe = dataclasses.replace(FCT, held_out_classes=0.95)
+    with pytest.raises(ValueError, match=r"`held_out_classes`.*0.95 of 6"):
         fit_alignment(recipe, OLD_ROWS, NEW_ROWS, labels=LABELS)

@@ -69,7 +69,10 @@ def test_config_alone_gives_no_numbers():
     ("arguments", "message"),
     [
         ({"matrix": np.eye(3), "offset": np.zeros(2)}, r"`matrix` should.*\(3, 3\)"),
-        ({"matrix": np.eye(3)}, "`matrix` and `offset` should be given"),
+        ({}, "`matrix` and `offset` should be given"),
+        ({"matrix": np.eye(3)}, "`matrix` and `offset`.*together.*matrix alone"),
+        ({"offset": np.ones(3), "embedding_size": 3}, "together.*offset alone"),
+        ({"matrix": np.full((3, 3), np.nan), "offset": np.zeros(3)}, "be finite"),
         (
             {"matrix": np.eye(3), "offset": np.zeros(3), "hidden_size": 0},
             "hidden_size=0",

@@ -110,6 +110,54 @@ def test_transform_gives_what_the_model_gives(side):
     np.testing.assert_allclose(log_variance, outputs["log_variance"], atol=1e-6)
 
 
+@pytest.mark.parametrize("side", [False, True])
+def test_transform_of_no_rows_gives_none_of_the_right_size(side):
+    made = model()
+    inputs, truth = data(count=20, side=side)
+    made.fit(inputs, truth, batch_size=10, verbose=0)
+    none = {name: rows[:0] for name, rows in inputs.items()}
+    embeddings, log_variance = made.transform(
+        none["old_embedding"], none.get("side_information")
+    )
+    assert (embeddings.shape, log_variance.shape) == ((0, NEW), (0, 1))
+
+
+def test_side_information_is_asked_for_and_refused_as_in_training():
+    """Also where it has the size of the old embedding and could be taken for it."""
+    rows = np.random.default_rng(1).normal(size=(8, OLD)).astype(np.float32)
+    for trained_with in ({}, {"side_information": rows}):
+        made = model()
+        truth = {"embedding": np.ones((8, NEW), "float32"), "label": np.zeros(8, int)}
+        made.fit({"old_embedding": rows, **trained_with}, truth, verbose=0)
+        other = None if trained_with else rows
+        with pytest.raises(ValueError, match="`side_information` should"):
+            made.transform(rows, other)
+        given = {"old_embedding": rows} | (
+            {} if trained_with else {"side_information": rows}
+        )
+        with pytest.raises(ValueError, match="`inputs` should be old_embedding"):
+            made(given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error_type", "message"),
+    [
+        ({"old": np.ones((3, OLD + 1), "float32")}, ValueError, r"`old`.*\(n, 4\)"),
+        ({"old": np.ones(OLD, "float32")}, ValueError, r"`old`.*\(n, 4\).*\(4,\)"),
+        ({"old": np.ones((3, OLD), int)}, TypeError, "`old`.*floating"),
+        ({"old": np.full((3, OLD), np.nan)}, ValueError, "`old`.*finite.*row 0"),
+        ({"old": np.full((3, OLD), 1e39)}, ValueError, "`old`.*finite.*row 0"),
+        ({"batch_size": 0}, ValueError, "`batch_size` should be at least 1.*0"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(changes, error_type, message):
+    made = model()
+    made.fit(*data(count=10), verbose=0)
+    arguments = {"old": data(count=3)[0]["old_embedding"], **changes}
+    with pytest.raises(error_type, match=message):
+        made.transform(**arguments)
+
+
 def test_without_uncertainty_there_is_no_variance():
     made = model(variances=None)
     inputs, _ = data(count=4)
