@@ -30,8 +30,8 @@ def fit_alignment(
 ) -> AlignmentModel:
     """Train a map from old to new embeddings of the same items.
 
-    Under `strategy.scope()` it is trained by all of the strategy's replicas. Where
-    there are fewer pairs than a batch should have, batches are smaller, and even for all.
+    Under `strategy.scope()` all replicas train it. Where there are fewer pairs than a
+    batch should have, batches are smaller, and even for all replicas.
 
     Args:
         recipe: How.
