@@ -75,17 +75,26 @@ def neighbourhood_distance(
             f"`references`. Received: {neighbours} with {len(rows)} items and "
             f"{references} references."
         )
+    largest = 0.0
     for block in finite_blocks("embeddings", rows):
+        largest = max(largest, float(np.abs(rows[block]).max()))
         if distance == "cosine":
             unit_rows("embeddings", rows[block].astype(np.float64), block.start)
     sample = rows[
         np.sort(np.random.default_rng(seed).choice(len(rows), sampled, replace=False))
     ]
+    # To the range of float32; by a power of two, which rounds nothing.
+    exponent = -np.frexp(largest)[1]
+    searched = np.ldexp(sample.astype(np.float64), exponent)
     result = np.empty(len(rows))
     for start in range(0, len(rows), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         found = nearest(
-            rows[block], sample, neighbours + 1, distance=distance, execution=_QUIET
+            np.ldexp(rows[block].astype(np.float64), exponent),
+            searched,
+            neighbours + 1,
+            distance=distance,
+            execution=_QUIET,
         )
         # Anew, from differences: a twin is at no distance, not nearly at none.
         distances = np.stack(

@@ -54,6 +54,15 @@ def test_far_from_the_origin_a_twin_is_still_at_no_distance():
     assert not neighbourhood_distance(far, neighbours=5).any()
 
 
+@pytest.mark.parametrize("unit", [2.0**-200, 2.0**-60, 2.0**60, 2.0**200])
+def test_the_unit_of_the_embeddings_is_that_of_the_distances(rows, unit):
+    found = neighbourhood_distance(unit * rows, neighbours=3)
+
+    np.testing.assert_array_equal(
+        found, unit * neighbourhood_distance(rows, neighbours=3)
+    )
+
+
 def test_a_twin_is_a_neighbour_at_no_distance():
     rows = np.array([[1.0, 2.0], [1.0, 2.0], [9.0, 9.0]])
 
