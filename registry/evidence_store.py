@@ -84,7 +84,7 @@ class EvidenceStore(AliasStore):
 
         Raises:
             UsageError: Its parts contradict each other, or its adapter is not
-                registered.
+                registered or maps from new to old.
         """
         check_evidence(evidence)
         self._check_adapter(evidence)
@@ -155,6 +155,12 @@ class EvidenceStore(AliasStore):
                 f"vectors of {evidence.old_fingerprint[:12]}. Received: "
                 f"{evidence.adapter_fingerprint[:12]!r}; register it first with "
                 f"{self.command} adapter add DIRECTORY"
+            )
+        if adapter.direction != "old-to-new":
+            raise UsageError(
+                "`adapter_fingerprint` should be that of an adapter from old to new, "
+                f"as stored vectors go through. Received: {adapter.name}, which is "
+                f"{adapter.direction}."
             )
 
     def evidence(self, number: int) -> Evidence:

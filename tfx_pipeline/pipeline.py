@@ -65,8 +65,9 @@ class Alignment:
     """How stored vectors are mapped into the new model's space.
 
     Attributes:
-        method: `Ridge`, `Procrustes`, `ScaledRotation`, `LowRank`, `ResidualMLP` or
-            `FastFill`; see docs/adapters.md and docs/alignment.md.
+        method: `Ridge`, `Procrustes`, `ScaledRotation`, `LowRank`, `ResidualMLP`,
+            `LambdaOrthogonal` or `FastFill`; see docs/adapters.md and
+            docs/alignment.md.
         settings: What the method is told, by name.
         embeddings: Name of the gallery that stores the older versions' embeddings of
             training pictures; those that it does not store are embedded once a run.

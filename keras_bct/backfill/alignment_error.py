@@ -32,7 +32,9 @@ def alignment_error(
 
     It needs what the backfill is to save, the labels, and the new model's classifier,
     so it serves to judge other orders: the paper's has Kendall's tau 0.67 with it.
-    Keras is imported here: the losses are those of `keras_bct.losses.Alignment`.
+    Keras is imported here: the losses are those of `keras_bct.losses.Alignment`. They
+    are computed in float64 and given to the precision of float32, so that equal items
+    get equal errors: the last bits that Keras gives depend on an item's place.
 
     Args:
         mapped: `(n, d)` old embeddings in the new space.
@@ -45,7 +47,7 @@ def alignment_error(
         **loss_options: Of `keras_bct.losses.for_classifier`, as in training.
 
     Returns:
-        `(n,)` float64.
+        `(n,)` float64, rounded to float32.
 
     Raises:
         ValueError: Shapes that do not fit, NaN or infinity, no label known to the
@@ -81,15 +83,15 @@ def alignment_error(
         for_classifier(classifier, **loss_options),
         discriminative_weight=discriminative_weight,
     )
-    frozen = FrozenClassifier(classifier)
-    errors = np.empty(len(mapped))
+    frozen = FrozenClassifier(classifier, dtype="float64")
+    errors = np.empty(len(mapped), np.float32)
     for start in range(0, len(mapped), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        rows = [side[block].astype(np.float32) for side in sides]
+        rows = [side[block].astype(np.float64) for side in sides]
         for name, side in zip(("mapped", "new"), rows, strict=True):
             refuse_not_finite(name, side, start)
         errors[block] = loss.call(
             {"embedding": rows[1], "label": codes[block]},
             {"embedding": rows[0], "classes": frozen(rows[0])},
         )
-    return errors
+    return errors.astype(np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keras_bct.adapters.adapter import Adapter, NewToOld
-from keras_bct.adapters.embedding_rows import embedding_rows
+from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 from keras_bct.backfill.ordering import highest_first, random_order
 from keras_bct.backfill.variance import predicted_variance
 from keras_bct.evaluation.backfilling_curve import backfilling_curve
@@ -112,7 +112,8 @@ def bridging_report(
         worth: A gain below this is warned of.
 
     Raises:
-        ValueError: Shapes that do not fit, or what `measure` refuses.
+        ValueError: No pair, shapes that do not fit each other and the map, NaN or
+            infinity, or what `measure` refuses.
         TypeError: No floating type.
 
     Example:
@@ -125,24 +126,40 @@ def bridging_report(
         >>> report.pairs, round(report.missed, 3)
         (50, 0.0)
     """
-    sides = {"old": embedding_rows("old", old), "new": embedding_rows("new", new)}
+    sizes = {adapter.source: adapter.input_size, adapter.target: adapter.output_size}
+    sides = {
+        name: embedding_rows(name, rows, sizes[name])
+        for name, rows in (("old", old), ("new", new))
+    }
     if len(old) != len(new):
         raise ValueError(
             "`old` and `new` should be pairs: row i of both shows item i. Received: "
             f"{len(old)} and {len(new)} rows."
         )
+    if not len(old):
+        raise ValueError("`old` and `new` should hold at least one pair. Received: 0.")
+    for name, rows in sides.items():
+        list(finite_blocks(name, rows))
     mapped, log_variance = adapter.transform_with_variance(
         sides[adapter.source], side_information=side_information
     )
     target = sides[adapter.target].astype(np.float64)
     squared = ((mapped - target) ** 2).sum(axis=1).mean()
     variance = ((target - target.mean(axis=0)) ** 2).sum(axis=1).mean()
+    missed = float(squared / variance) if variance else float("nan")
     lengths = np.linalg.norm(mapped, axis=1) * np.linalg.norm(target, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         cosines = np.einsum("ij,ij->i", mapped, target) / lengths
     comparison: Comparison | None = None
     to_backfill: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
+    if missed >= 1:
+        warnings = (
+            f"the map is no nearer to the rows of `{adapter.target}` than their mean "
+            f"is: its squared error of {squared:.4g} is {missed:.1%} of their variance "
+            f"of {variance:.4g}. Make sure that `old` and `new` are not exchanged and "
+            "are of the versions that it was fitted to.",
+        )
     if labels is not None:
         if order is None and log_variance is not None:
             order = highest_first(predicted_variance(log_variance))
@@ -152,7 +169,7 @@ def bridging_report(
         comparison, to_backfill = _measured(
             adapter, sides, mapped, np.asarray(labels), protocol, order
         )
-        warnings = tuple(
+        warnings += tuple(
             text
             for name in comparison.gate_metrics
             for text in _warnings(
@@ -168,7 +185,7 @@ def bridging_report(
         method=adapter.method,
         pairs=len(old),
         squared_error=float(squared),
-        missed=float(squared / variance) if variance else float("nan"),
+        missed=missed,
         cosine=float(np.nanmean(cosines)),
         comparison=comparison,
         to_backfill=to_backfill,

@@ -31,6 +31,9 @@ class ClassCentres:
     def gather(cls, blocks: Iterable[tuple[NDArray[Any], Labels]]) -> ClassCentres:
         """See every embedding once; keep a sum for each class.
 
+        Items are added one by one in their order, so the centres do not depend on how
+        blocks are cut, to the last bit.
+
         Args:
             blocks: Gives `(b, d)` embeddings and b class names, any b.
 
@@ -54,13 +57,13 @@ class ClassCentres:
             size = rows.shape[1]
             for block in finite_blocks("embeddings", rows):
                 present, of_class = np.unique(names[block], return_inverse=True)
-                partial = np.zeros((len(present), size))
-                np.add.at(partial, of_class, rows[block].astype(np.float64))
+                classes = present.tolist()
+                totals = np.stack([sums.get(name, np.zeros(size)) for name in classes])
+                np.add.at(totals, of_class, rows[block].astype(np.float64))
                 amounts = np.bincount(of_class).tolist()
-                for name, amount, total in zip(
-                    present.tolist(), amounts, partial, strict=True
-                ):
-                    sums[name] = sums.get(name, 0.0) + total
+                for name, amount, total in zip(classes, amounts, totals, strict=True):
+                    # A copy: a view would keep the whole block's totals.
+                    sums[name] = total.copy()
                     counts[name] = counts.get(name, 0) + amount
         if not sums:
             raise ValueError("`blocks` should give at least one item. Received none.")

@@ -95,7 +95,8 @@ def rowwise_distance(
         if distance == "cosine":
             one = unit_rows(left_name, one, block.start)
             other = unit_rows(right_name, other, block.start)
-        squared = np.einsum("ij,ij->i", one - other, one - other)
+        # Not einsum, which adds up long rows otherwise in a block of one.
+        squared = np.square(one - other).sum(axis=1)
         # Of unit vectors |x - y|^2 = 2 - 2 cos, exact where they nearly agree.
         result[block] = squared / 2 if distance == "cosine" else np.sqrt(squared)
     return result

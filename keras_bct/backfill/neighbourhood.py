@@ -7,10 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
-from keras_bct.backfill.distance import DISTANCES, Floats, unit_rows
+from keras_bct.adapters.embedding_rows import (
+    BLOCK_ROWS,
+    embedding_rows,
+    finite_blocks,
+)
+from keras_bct.backfill.distance import (
+    DISTANCES,
+    Floats,
+    rowwise_distance,
+    unit_rows,
+)
+from keras_bct.evaluation.block_pass import Execution
+from keras_bct.evaluation.nearest import nearest
 
-_SCORES = 2**21
+_QUIET = Execution(progress=False)
 
 
 def neighbourhood_distance(
@@ -23,9 +34,13 @@ def neighbourhood_distance(
 ) -> Floats:
     """The mean distance of each item to its nearest others: high where it is sparse.
 
-    Neighbours are looked for among an even sample of the gallery, an item never among
-    its own. The negative of it puts dense neighbourhoods first. A memory-mapped
-    gallery is read in blocks.
+    Neighbours are looked for in float32 among an even sample of the gallery. The
+    negative of it puts dense neighbourhoods first. A memory-mapped gallery is read in
+    blocks, twice.
+
+    An item is never among its own neighbours. Where the sample holds a twin of it, an
+    item at no distance, one twin is left out in its stead: so equal items get equal
+    distances, to the last bit, whichever of them was sampled.
 
     Args:
         embeddings: `(n, d)`, the whole gallery.
@@ -60,35 +75,40 @@ def neighbourhood_distance(
             f"`references`. Received: {neighbours} with {len(rows)} items and "
             f"{references} references."
         )
-    chosen = np.sort(
-        np.random.default_rng(seed).choice(len(rows), sampled, replace=False)
-    )
-    sample = _float64("embeddings", rows[chosen], distance)
-    place = np.full(len(rows), -1, np.int64)
-    place[chosen] = np.arange(sampled)
-    result = np.empty(len(rows))
-    step = max(1, _SCORES // sampled)
+    largest = 0.0
     for block in finite_blocks("embeddings", rows):
-        for start in range(block.start, block.stop, step):
-            part = slice(start, min(start + step, block.stop))
-            squared = _squared(
-                _float64("embeddings", rows[part], distance, start), sample
-            )
-            own = np.flatnonzero(place[part] >= 0)
-            squared[own, place[part][own]] = np.inf
-            nearest = np.partition(squared, neighbours - 1, axis=1)[:, :neighbours]
-            values = nearest / 2 if distance == "cosine" else np.sqrt(nearest)
-            result[part] = values.mean(axis=1)
+        largest = max(largest, float(np.abs(rows[block]).max()))
+        if distance == "cosine":
+            unit_rows("embeddings", rows[block].astype(np.float64), block.start)
+    sample = rows[
+        np.sort(np.random.default_rng(seed).choice(len(rows), sampled, replace=False))
+    ]
+    # To the range of float32; by a power of two, which rounds nothing.
+    exponent = -np.frexp(largest)[1]
+    searched = np.ldexp(sample.astype(np.float64), exponent)
+    result = np.empty(len(rows))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        found = nearest(
+            np.ldexp(rows[block].astype(np.float64), exponent),
+            searched,
+            neighbours + 1,
+            distance=distance,
+            execution=_QUIET,
+        )
+        # Anew, from differences: a twin is at no distance, not nearly at none.
+        distances = np.stack(
+            [
+                rowwise_distance(
+                    "embeddings", rows[block], "embeddings", sample, distance, items
+                )
+                for items in found.items.T
+            ],
+            axis=1,
+        )
+        distances.sort(axis=1)
+        others = np.where(
+            distances[:, :1] == 0, distances[:, 1:], distances[:, :neighbours]
+        )
+        result[block] = others.mean(axis=1)
     return result
-
-
-def _float64(name: str, rows: NDArray[Any], distance: str, start: int = 0) -> Floats:
-    values: Floats = rows.astype(np.float64)
-    return unit_rows(name, values, start) if distance == "cosine" else values
-
-
-def _squared(left: Floats, right: Floats) -> Floats:
-    """Squared distances of all pairs, (n, m)."""
-    norms = np.einsum("ij,ij->i", left, left)[:, None]
-    norms = norms + np.einsum("ij,ij->i", right, right)
-    return np.asarray(np.maximum(norms - 2 * left @ right.T, 0))

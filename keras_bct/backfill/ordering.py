@@ -51,14 +51,18 @@ def random_order(items: int, seed: int) -> Integers:
         `(n,)` int64, row numbers.
 
     Raises:
-        ValueError: `items` is below 1.
+        ValueError: `items` is no whole number, or below 1.
 
     Example:
         >>> sorted(random_order(4, seed=0).tolist())
         [0, 1, 2, 3]
     """
-    if items < 1:
-        raise ValueError(f"`items` should be at least 1. Received: {items}.")
+    # True is an integer to Python.
+    whole = isinstance(items, (int, np.integer)) and not isinstance(items, bool)
+    if not whole or items < 1:
+        raise ValueError(
+            f"`items` should be a whole number, at least 1. Received: {items!r}."
+        )
     return np.random.default_rng(seed).permutation(items).astype(np.int64)
 
 

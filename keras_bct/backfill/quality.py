@@ -12,7 +12,8 @@ def kendall_tau(priorities: NDArray[Any], oracle: NDArray[Any]) -> float:
     """Kendall's tau-b of two priorities of the same items.
 
     1 where both order all pairs of items alike, -1 where contrariwise, about 0 for a
-    random order. Pairs tied on one side count for neither and shrink the divisor.
+    random order. Pairs tied on one side count for neither and shrink the divisor. Only
+    the order counts; so an infinity is a number like others.
 
     Args:
         priorities: `(n,)`, what an order was made from.
@@ -22,8 +23,8 @@ def kendall_tau(priorities: NDArray[Any], oracle: NDArray[Any]) -> float:
         tau, from -1 to 1.
 
     Raises:
-        ValueError: Shapes that do not fit, fewer than two items, NaN, or a side whose
-            items are all tied: there is nothing to agree with.
+        ValueError: Shapes that do not fit, fewer than two items, no numbers, NaN, or a
+            side whose items are all tied: there is nothing to agree with.
         ModuleNotFoundError: SciPy is not installed.
 
     Example:
@@ -41,6 +42,10 @@ def kendall_tau(priorities: NDArray[Any], oracle: NDArray[Any]) -> float:
             f"items. Received: shapes {sides[0].shape} and {sides[1].shape}."
         )
     for name, values in zip(("priorities", "oracle"), sides, strict=True):
+        if values.dtype.kind not in "fiu":
+            raise ValueError(
+                f"`{name}` should be numbers. Received: dtype {values.dtype}."
+            )
         if np.isnan(values).any():
             raise ValueError(f"`{name}` should be numbers. Received: NaN.")
         if (values == values[0]).all():
@@ -54,4 +59,6 @@ def kendall_tau(priorities: NDArray[Any], oracle: NDArray[Any]) -> float:
         raise ModuleNotFoundError(
             "Kendall's tau is computed by SciPy. Install scipy."
         ) from error
-    return float(kendalltau(*sides).statistic)
+    # As ranks: SciPy takes the sum of two infinities for a NaN among the values.
+    ranks = [np.unique(values, return_inverse=True)[1] for values in sides]
+    return float(kendalltau(*ranks).statistic)

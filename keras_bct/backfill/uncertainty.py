@@ -13,6 +13,10 @@ from keras_bct.backfill.distance import Floats, unit_rows
 UNCERTAINTIES = ("least_confidence", "margin", "entropy")
 """The three of the paper; each is higher for items that are less sure."""
 
+# Products of two multiples of 2^-26 are multiples of 2^-52, and so are their sums,
+# which float64 holds exactly below 2, whatever the order of the terms.
+_GRID = 2.0**26
+
 
 def uncertainty(
     embeddings: NDArray[Any],
@@ -26,6 +30,10 @@ def uncertainty(
     With p the softmax of the cosines to all centres over the temperature, p1 and p2
     its two highest: `least_confidence = 1 - p1`, `margin = 1 - (p1 - p2)`,
     `entropy = - sum p log p`, in nats.
+
+    Equal items get equal uncertainties, to the last bit, wherever they stand and
+    however the gallery is cut. For this the components of directions are rounded to
+    multiples of 2^-26, finer than float32 has them.
 
     Args:
         embeddings: `(n, d)`, a block or all.
@@ -68,12 +76,21 @@ def uncertainty(
             f"Received: {len(centres)}."
         )
     list(finite_blocks("centres", centres))
-    directions = unit_rows("centres", centres.astype(np.float64))
+    directions = _on_grid("centres", centres)
     result = np.empty(len(rows))
     for block in finite_blocks("embeddings", rows):
-        unit = unit_rows("embeddings", rows[block].astype(np.float64), block.start)
+        unit = _on_grid("embeddings", rows[block], block.start)
         result[block] = _of_logits(unit @ directions.T / temperature, kind)
     return result
+
+
+def _on_grid(name: str, rows: NDArray[Any], start: int = 0) -> Floats:
+    """Directions, so rounded that BLAS has nothing left to round in their cosines.
+
+    What it rounds depends on the shape of the block and on a row's place in it.
+    """
+    unit = unit_rows(name, rows.astype(np.float64), start)
+    return np.asarray(np.rint(unit * _GRID) / _GRID)
 
 
 def _of_logits(logits: Floats, kind: str) -> Floats:

@@ -51,3 +51,35 @@ class TestEdgesThroughAnAdapter:
             with pytest.raises(UsageError, match="`adapter_fingerprint`"):
                 served.add_evidence(evidence)
         assert served.edges() == []
+
+    @pytest.mark.parametrize(
+        ("new", "old"), [("glyphs/2", "glyphs/1"), ("glyphs/1", "glyphs/2")]
+    )
+    @pytest.mark.parametrize("difference", [0.1, -0.1])
+    def test_need_an_adapter_that_stored_vectors_go_through(
+        self, served, make_adapter, make_evidence, new, old, difference
+    ):
+        """One from new to old maps queries, whichever side is called the old one."""
+        backward = served.add_adapter(make_adapter("backward", backward=True))
+        evidence = make_evidence(
+            new,
+            old,
+            adapter_fingerprint=backward.fingerprint,
+            difference=difference,
+        )
+        with pytest.raises(UsageError, match="`adapter_fingerprint`"):
+            served.add_evidence(evidence)
+        assert served.edges() == []
+        assert served.evidence_through(backward) == []
+
+    def test_say_which_adapter_maps_the_other_way(
+        self, served, make_adapter, make_evidence
+    ):
+        backward = served.add_adapter(make_adapter("backward", backward=True))
+        evidence = make_evidence(
+            "glyphs/2", "glyphs/1", adapter_fingerprint=backward.fingerprint
+        )
+        with pytest.raises(
+            UsageError, match=r"from old to new.*glyphs:2, which is new-to-old"
+        ):
+            served.add_evidence(evidence)

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from keras_bct.adapters import load_adapter
+from keras_bct.adapters import LambdaOrthogonal, load_adapter
 from keras_bct.data import write_records
 from registry import Registry, UsageError
 from registry.fingerprint import fingerprint
@@ -133,6 +133,23 @@ class TestAligner:
         np.testing.assert_allclose(
             adapter.transform(old.astype(np.float32)), expected, atol=1e-3
         )
+
+    def test_gives_labels_to_the_method_that_takes_them(
+        self, run, pictures, toy_embeddings
+    ):
+        settings = {"epochs": 2, "contrastive_weight": 0.5}
+        run.align(pictures(3), method="LambdaOrthogonal", settings=json.dumps(settings))
+        adapter = load_adapter(adapter_folder(run.artifacts["adapter"].uri, 1))
+        old, new = (toy_embeddings(name, pictures(3)) for name in ("old", "turned"))
+        names = {"old_fingerprint": "old", "new_fingerprint": "new"}
+        with_labels, without = (
+            LambdaOrthogonal(**settings).fit(old, new, labels=labels, **names)
+            for labels in (pictures(3).labels, None)
+        )
+        assert (adapter.method, adapter.pairs) == ("LambdaOrthogonal", 90)
+        mapped = adapter.transform(old)
+        np.testing.assert_allclose(mapped, with_labels.transform(old), atol=1e-3)
+        assert np.abs(mapped - without.transform(old)).max() > 1e-2
 
     def test_says_on_its_artifact_what_was_fitted(self, run, pictures, toy_model):
         run.align(pictures(3))

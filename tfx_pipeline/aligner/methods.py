@@ -14,6 +14,7 @@ FASTFILL = "FastFill"
 METHODS: dict[str, type[adapters.Method]] = {
     method.__name__: method
     for method in (
+        adapters.LambdaOrthogonal,
         adapters.LowRank,
         adapters.Procrustes,
         adapters.ResidualMLP,
@@ -21,7 +22,7 @@ METHODS: dict[str, type[adapters.Method]] = {
         adapters.ScaledRotation,
     )
 }
-"""Those that see nothing but the pairs; `FASTFILL` sees labels and a classifier too."""
+"""Those of `keras_bct.adapters`; `FASTFILL` sees a classifier too."""
 
 
 def check_method(method: str, settings: Mapping[str, Any]) -> None:
@@ -66,7 +67,11 @@ def fit(
         "new_fingerprint": pairs.new_fingerprint,
     }
     if method != FASTFILL:
-        fitted = METHODS[method](**settings).fit(pairs.old, pairs.new, **versions)
+        chosen = METHODS[method](**settings)
+        if isinstance(chosen, adapters.LambdaOrthogonal):
+            fitted = chosen.fit(pairs.old, pairs.new, labels=pairs.labels, **versions)
+        else:
+            fitted = chosen.fit(pairs.old, pairs.new, **versions)
         fitted.save(directory)
         return fitted
     # Keras, and minutes of training, for this one alone.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from keras_bct.adapters.embedding_rows import BLOCK_ROWS
 from keras_bct.backfill import alignment_error, highest_first
 from keras_bct.classifier import Classifier
 
@@ -53,7 +54,7 @@ def test_softmax(items, weights, components):
         components=components,
     )
 
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
     assert highest_first(found)[0] == np.argmax(expected)
 
 
@@ -75,7 +76,31 @@ def test_cosface(items, weights):
         discriminative_weight=0.5,
     )
 
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        ("softmax", {"bias": np.array([0.5, -1.0, 0.0])}),
+        ("normsoftmax", {"scale": 20.0}),
+        ("sphereface", {"margin": 4.0}),
+        ("cosface", {"scale": 10.0, "margin": 0.3}),
+        ("arcface", {"scale": 10.0, "margin": 0.3}),
+    ],
+)
+@pytest.mark.parametrize("many", [2, 7, BLOCK_ROWS + 1])
+def test_equal_items_have_equal_errors_however_many_there_are(
+    items, weights, kind, form, many
+):
+    mapped, new, labels = (side[:50] for side in items)
+    classifier = Classifier(kind, weights, NAMES, **form)
+
+    def errors(repeats):
+        sides = (np.repeat(side, repeats, axis=0) for side in (mapped, new, labels))
+        return alignment_error(*sides, classifier, components="sum")
+
+    np.testing.assert_array_equal(errors(many), np.repeat(errors(1), many))
 
 
 def test_of_equal_errors_the_item_of_the_wrong_class_comes_first():

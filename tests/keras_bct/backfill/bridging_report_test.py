@@ -56,7 +56,6 @@ def test_errors_are_those_of_scikit_learn():
         paired_cosine_distances(new, mapped).mean()
     )
     assert report.comparison is None
-    assert report.warnings == ()
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -119,7 +118,7 @@ def test_one_that_is_worse_than_staying_is_warned_of_with_what_to_backfill():
     found = report.comparison["retrieval/mAP"]
     low, high = found.difference_interval(0.95)
     assert high < 0
-    assert report.warnings[0] == (
+    assert report.warnings[1] == (
         "retrieval/mAP: bridging is not shown to be better than staying with the old "
         f"model: {found.new_old:.4f} bridged, {found.old_old:.4f} as it is, difference "
         f"{low:+.4f} to {high:+.4f} at 95%."
@@ -127,7 +126,7 @@ def test_one_that_is_worse_than_staying_is_warned_of_with_what_to_backfill():
     share = report.to_backfill["retrieval/mAP"]
     assert 0.5 < share <= 1
     assert f"takes backfilling {share:.1%} of the gallery" in report.warnings[-1]
-    assert report.warnings[0] in str(report)
+    assert report.warnings[1] in str(report)
 
 
 def test_what_is_left_to_backfill_is_where_the_goal_is_reached_for_good():
@@ -157,7 +156,7 @@ def test_a_new_model_that_is_no_better_leaves_nothing_to_gain(ridge):
 
     report = bridging_report(ridge, old, worse, labels=labels)
 
-    assert "nothing to gain" in report.warnings[0]
+    assert "nothing to gain" in report.warnings[1]
 
 
 def test_the_first_items_are_those_of_the_predicted_variance():
@@ -180,6 +179,68 @@ def test_the_first_items_are_those_of_the_predicted_variance():
     assert by_variance.to_backfill == told.to_backfill
 
 
-def test_sides_that_are_no_pairs_are_refused(ridge):
-    with pytest.raises(ValueError, match="600 and 599 rows"):
-        bridging_report(ridge, versions()[0], versions()[1][1:])
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_map_no_better_than_the_mean_is_warned_of_without_labels(backward):
+    fit = Ridge().fit_backward if backward else Ridge().fit
+    old, new, _ = versions()
+    adapter = fit(old, new, **SIDES)
+    # Pairs that are none: each row beside another item's.
+    rows = {"old": old, "new": new[::-1]}
+    mapped, target = adapter.transform(rows[adapter.source]), rows[adapter.target]
+    error = target.shape[1] * mean_squared_error(target, mapped)
+    spread = target.var(axis=0).sum()
+
+    report = bridging_report(adapter, **rows)
+
+    (warning,) = report.warnings
+    assert f"no nearer to the rows of `{adapter.target}` than their mean" in warning
+    assert (
+        f"squared error of {error:.4g} is {error / spread:.1%} of their variance of "
+        f"{spread:.4g}" in warning
+    )
+    assert warning in str(report)
+
+
+def test_exchanged_sides_are_warned_of_where_the_map_shows_it():
+    # Not where it nearly does nothing: then either side is as near.
+    old, new, _ = versions()
+    old = 3 * new @ np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+    adapter = Ridge().fit(old, new, **SIDES)
+
+    assert bridging_report(adapter, old, new).warnings == ()
+    (warning,) = bridging_report(adapter, new, old).warnings
+    assert "`old` and `new` are not exchanged" in warning
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda old, new: (old, new[1:]), "600 and 599 rows"),
+        (lambda old, new: (old[:0], new[:0]), "at least one pair. Received: 0"),
+        (lambda old, new: (old[:, :5], new), r"`old` .* \(n, 8\).* \(600, 5\)"),
+        (lambda old, new: (old, new[:, :5]), r"`new` .* \(n, 6\).* \(600, 5\)"),
+        (lambda old, new: (new, old), r"`old` .* \(n, 8\).* \(600, 6\)"),
+        (lambda old, new: (with_row(old, 7, np.nan), new), "`old` .* in row 7"),
+        (lambda old, new: (old, with_row(new, 9, np.nan)), "`new` .* in row 9"),
+        (lambda old, new: (old, with_row(new, 9, np.inf)), "`new` .* in row 9"),
+    ],
+)
+def test_sides_that_are_no_pairs_of_the_map_are_refused_by_name(
+    change, message, labelled, backward
+):
+    old, new, labels = versions()
+    adapter = (Ridge().fit_backward if backward else Ridge().fit)(old, new, **SIDES)
+    old, new = change(old, new)
+
+    with pytest.raises(ValueError, match=message):
+        bridging_report(
+            adapter, old, new, labels=labels[: len(old)] if labelled else None
+        )
+
+
+def with_row(rows, number, value):
+    changed = rows.copy()
+    changed[number] = value
+    return changed

@@ -34,15 +34,6 @@ def test_cosine_ignores_lengths():
     np.testing.assert_allclose(found, [1 - 0.5**0.5, 1 - 0.5**0.5, 0], atol=1e-12)
 
 
-def test_a_block_gets_what_the_whole_gallery_gets():
-    centres = ClassCentres.gather([(ROWS, LABELS)])
-    whole = distance_to_class_mean(ROWS, LABELS, centres)
-
-    np.testing.assert_array_equal(
-        distance_to_class_mean(ROWS[2:4], LABELS[2:4], centres), whole[2:4]
-    )
-
-
 @pytest.mark.parametrize("label", ["aa", "kj", "zz"])
 def test_a_class_without_a_centre_is_refused(label):
     centres = ClassCentres.gather([(ROWS, LABELS)])

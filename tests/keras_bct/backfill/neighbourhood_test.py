@@ -36,6 +36,33 @@ def test_a_sampled_item_is_not_its_own_neighbour(rows):
     assert (found > 0).all()
 
 
+def test_of_equal_items_it_does_not_matter_which_was_sampled(rows):
+    # Each once more, so that some pairs have one in the sample and some none or both.
+    twice = np.concatenate([rows, rows])
+
+    first, second = np.split(
+        neighbourhood_distance(twice, neighbours=3, references=200), 2
+    )
+
+    np.testing.assert_array_equal(first, second)
+
+
+def test_far_from_the_origin_a_twin_is_still_at_no_distance():
+    rows = np.random.default_rng(0).normal(size=(50, 64)) + 1000
+    far = np.repeat(rows, 6, axis=0)
+
+    assert not neighbourhood_distance(far, neighbours=5).any()
+
+
+@pytest.mark.parametrize("unit", [2.0**-200, 2.0**-60, 2.0**60, 2.0**200])
+def test_the_unit_of_the_embeddings_is_that_of_the_distances(rows, unit):
+    found = neighbourhood_distance(unit * rows, neighbours=3)
+
+    np.testing.assert_array_equal(
+        found, unit * neighbourhood_distance(rows, neighbours=3)
+    )
+
+
 def test_a_twin_is_a_neighbour_at_no_distance():
     rows = np.array([[1.0, 2.0], [1.0, 2.0], [9.0, 9.0]])
 
@@ -56,6 +83,10 @@ def test_the_item_alone_is_the_sparsest():
         ({"neighbours": 2, "references": 2}, "and 2 references"),
         ({"neighbours": 1, "distance": "dot"}, "one of l2, cosine"),
         ({"neighbours": 1, "embeddings": np.eye(3) * np.nan}, "should be finite"),
+        (
+            {"neighbours": 1, "embeddings": np.diag([1.0, 1, 0]), "distance": "cosine"},
+            "`embeddings` .* row 2 is zero",
+        ),
     ],
 )
 def test_what_has_no_neighbourhood_is_refused(change, message):

@@ -57,6 +57,18 @@ def test_what_gives_no_order_is_refused(priorities, message):
         highest_first(priorities)
 
 
-def test_no_items_have_no_random_order():
-    with pytest.raises(ValueError, match="`items` should be at least 1"):
-        random_order(0, seed=0)
+@pytest.mark.parametrize("items", [np.int64(5), np.uint8(5)])
+def test_a_number_of_items_may_be_numpys(items):
+    np.testing.assert_array_equal(random_order(items, seed=0), random_order(5, seed=0))
+
+
+@pytest.mark.parametrize(
+    "items", [0, -3, 2.5, 3.0, True, np.array([2, 3]), "3", None, np.nan]
+)
+def test_what_is_no_number_of_items_has_no_random_order(items):
+    with pytest.raises(
+        ValueError, match="`items` should be a whole number, at le"
+    ) as e:
+        random_order(items, seed=0)
+
+    assert f"Received: {items!r}" in str(e.value)
