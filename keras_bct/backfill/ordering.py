@@ -51,18 +51,20 @@ def random_order(items: int, seed: int) -> Integers:
         `(n,)` int64, row numbers.
 
     Raises:
-        ValueError: `items` is no whole number, or below 1.
+        ValueError: `items` is no whole number above zero, or `seed` none from zero on.
 
     Example:
         >>> sorted(random_order(4, seed=0).tolist())
         [0, 1, 2, 3]
     """
-    # True is an integer to Python.
-    whole = isinstance(items, (int, np.integer)) and not isinstance(items, bool)
-    if not whole or items < 1:
-        raise ValueError(
-            f"`items` should be a whole number, at least 1. Received: {items!r}."
-        )
+    for name, value, least in (("items", items, 1), ("seed", seed, 0)):
+        # True is an integer to Python.
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < least:
+            raise ValueError(
+                f"`{name}` should be a whole number, at least {least}. "
+                f"Received: {value!r}."
+            )
     return np.random.default_rng(seed).permutation(items).astype(np.int64)
 
 

@@ -72,3 +72,9 @@ def test_what_is_no_number_of_items_has_no_random_order(items):
         random_order(items, seed=0)
 
     assert f"Received: {items!r}" in str(e.value)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, None, True])
+def test_what_is_no_seed_has_no_random_order(seed):
+    with pytest.raises(ValueError, match=f"`seed` should be a whole.*{seed}"):
+        random_order(3, seed=seed)
