@@ -52,7 +52,7 @@ class FastFillCatalogue:
         return self._old("weak-old", "old", 1)
 
     def biased_old(self) -> Training:
-        """An old model of 300 dense characters and 30 light ones."""
+        """An old model of 300 light characters and 30 dense ones."""
         return self._old("biased-old", "biased-old", 2)
 
     def new(self) -> Training:

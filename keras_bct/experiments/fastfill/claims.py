@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from keras_bct.experiments.fastfill.curve_numbers import (
     QUARTER,
     difference_interval,
-    gap_interval,
+    gaps,
+    share_of_closing,
+    widest_gap,
 )
 from keras_bct.experiments.fastfill.rows import FastFillClaim, Numbers, Setting
 
@@ -89,19 +91,27 @@ def gap_closed(setting: Setting, title: str) -> FastFillClaim:
 
     def judge(numbers: Numbers) -> Judged:
         row = numbers[setting.name][title]
-        first, second = sorted(row.groups)
-        gaps = [
-            abs(row.groups[first][point] - row.groups[second][point])
-            for point in (QUARTER, -1)
-        ]
-        low, high = gap_interval(row, -1)
-        most = max(abs(low), abs(high))
-        return gaps[0] <= most, (
-            f"{gaps[0]:.4f} at 24 %, the new model's {gaps[1]:.4f}, at most {most:.4f}"
+        gap, most = gaps(row), widest_gap(row)
+        return bool(gap[QUARTER] <= most), (
+            f"{gap[QUARTER]:.4f} at 24 %, the new model's {gap[-1]:.4f}, at most "
+            f"{most:.4f}"
         )
 
     return FastFillClaim(
         f"{setting.name}: {title} has at 24 % no larger a gap between the groups than "
         "the new model's and its interval",
         judge,
+    )
+
+
+def gap_closed_before(setting: Setting, title: str, other: str) -> FastFillClaim:
+    """The gap closes earlier in one order than in another."""
+
+    def judge(numbers: Numbers) -> Judged:
+        rows = numbers[setting.name]
+        one, two = (share_of_closing(rows[name]) for name in (title, other))
+        return one < two, f"from {one:.0%} on, and from {two:.0%} on"
+
+    return FastFillClaim(
+        f"{setting.name}: the gap of {title} closes before that of {other}", judge
     )

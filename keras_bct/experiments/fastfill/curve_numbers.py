@@ -124,6 +124,24 @@ def gap_interval(numbers: CurveNumbers, point: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def gaps(numbers: CurveNumbers) -> Floats:
+    """(22,) how far apart the two groups are at each cut-off."""
+    first, second = (numbers.groups[name] for name in sorted(numbers.groups))
+    return np.asarray(np.abs(np.subtract(first, second)))
+
+
+def widest_gap(numbers: CurveNumbers) -> float:
+    """The new model's own gap, to the far end of its interval."""
+    return max(map(abs, gap_interval(numbers, -1)))
+
+
+def share_of_closing(numbers: CurveNumbers) -> float:
+    """From which share of the backfill on the gap is no wider than the new model's."""
+    found = gaps(numbers)
+    wider = np.flatnonzero(found > widest_gap(numbers))
+    return float((wider[-1] + 1) / (len(found) - 1)) if len(wider) else 0.0
+
+
 _ENDS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 
 

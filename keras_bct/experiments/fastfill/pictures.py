@@ -31,7 +31,11 @@ OLD_CLASSES = 150
 """Of the weak old model: the first of the 600 training characters."""
 
 SCARCE_CLASSES, PLENTIFUL_CLASSES = 30, 300
-"""Of the biased old model: a tenth of one group's characters, all of the other's."""
+"""Of the biased old model: a tenth of one group's characters, all of the other's.
+
+The dense are the scarce ones: light ones are easier for every model, so that a model
+that knows few of them is hardly worse at them.
+"""
 
 DENSE, LIGHT = "dense", "light"
 """The two groups: characters with more ink than the median training one, and less."""
@@ -115,8 +119,8 @@ def choice(part: str, kanji: glyphs.Glyphs) -> tuple[tuple[str, ...], list[str]]
         group = groups(split.train, kanji)
         train = np.array(split.train)
         chosen = {
-            *train[group == LIGHT][:SCARCE_CLASSES],
-            *train[group == DENSE][:PLENTIFUL_CLASSES],
+            *train[group == DENSE][:SCARCE_CLASSES],
+            *train[group == LIGHT][:PLENTIFUL_CLASSES],
         }
         return tuple(name for name in split.train if name in chosen), faces["train"]
     return {

@@ -16,6 +16,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     CurveNumbers,
     area_interval,
     gap_interval,
+    share_of_closing,
 )
 from keras_bct.experiments.fastfill.rows import FastFillTable, Setting
 from keras_bct.experiments.result_page import completeness, result_page
@@ -210,7 +211,8 @@ def _gaps(report: FastFillReport, setting: Setting) -> list[str]:
     if not groups:
         return []
     first, second = sorted(groups)
-    head = (f"mAP {first} - {second}", "0 %", "24 %", "interval", "100 %", "interval")
+    head = [f"mAP {first} - {second}", "0 %", "24 %", "interval", "100 %", "interval"]
+    head.append("closed")
     lines = [_line(*head), _line(*["---"] * len(head))]
     for title in report.titles:
         found = report.of(setting, title)
@@ -229,6 +231,7 @@ def _gaps(report: FastFillReport, setting: Setting) -> list[str]:
                 f"{quarter[0]:.4f} to {quarter[1]:.4f}",
                 _cell(gaps[:, -1]),
                 f"{end[0]:.4f} to {end[1]:.4f}",
+                _cell((100 * share_of_closing(item) for item in found), 0),
             )
         )
     return lines

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     area_interval,
     difference_interval,
     gap_interval,
+    share_of_closing,
 )
 
 
@@ -55,3 +58,22 @@ def test_gap_is_of_the_first_group_by_name_less_the_second():
     row = numbers([[0.9, 0.8], [0.4, 0.6]] * 10, ["dense", "light"] * 10)
     assert gap_interval(row, 0) == pytest.approx((0.5, 0.5))
     assert gap_interval(row, -1) == pytest.approx((0.2, 0.2))
+
+
+@pytest.mark.parametrize(
+    ("gaps", "share"),
+    [
+        ([0.125, 0.125, 0.125], 0.0),
+        ([0.375, 0.125, 0.125], 0.5),
+        ([0.375, 0.25, 0.125], 1.0),
+        # What opens again was not closed for good, whichever group is ahead.
+        ([0.125, -0.25, 0.125], 1.0),
+    ],
+)
+def test_gap_is_closed_from_where_it_stays_within_the_new_models(gaps, share):
+    dense = [0.5 + gap for gap in gaps]
+    row = dataclasses.replace(
+        numbers([dense, [0.5] * 3] * 10, ["dense", "light"] * 10),
+        groups={"dense": tuple(dense), "light": (0.5,) * 3},
+    )
+    assert share_of_closing(row) == share
