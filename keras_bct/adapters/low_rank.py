@@ -16,9 +16,10 @@ from keras_bct.adapters.pair_statistics import PairStatistics
 class LowRank(ClosedForm):
     """The affine map of rank r with the least squared error.
 
-    `A = B P`, B the least-squares map (of least norm where source components depend on
-    each other) and P the projection on the r first principal directions of its fitted
-    values. A small rank holds back what few pairs cannot tell.
+    `A = B P`, B the least-squares map and P the projection on the r first principal
+    directions of its fitted values. Where source components depend on each other B is
+    the one of least norm, each component measured by its own size. A small rank holds
+    back what few pairs cannot tell.
 
     Attributes:
         rank: r, at most the smaller of both sizes.
@@ -62,15 +63,19 @@ class LowRank(ClosedForm):
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Find the least-squares map, then reduce its rank."""
-        full = (
-            np.linalg.pinv(
-                statistics.source_scatter, rcond=statistics.rounding, hermitian=True
-            )
-            @ statistics.cross_scatter
+        # In units of each component's own rounding, so that a large one hides no small
+        # one; a component that is always zero has neither.
+        unit = np.sqrt(statistics.rounding)
+        unit[unit == 0] = np.inf
+        values, vectors = np.linalg.eigh(
+            statistics.source_scatter / unit / unit[:, None]
         )
+        # A symmetric matrix of s x s independent errors of size 1 has norm 2 sqrt(s).
+        real = values > 2 * np.sqrt(len(unit))
+        directions = vectors[:, real] / unit[:, None]
+        full = directions / values[real] @ (directions.T @ statistics.cross_scatter)
         fitted = full.T @ statistics.cross_scatter
-        _, directions = np.linalg.eigh((fitted + fitted.T) / 2)
-        leading = directions[:, -self.rank :]
+        leading = np.linalg.eigh((fitted + fitted.T) / 2)[1][:, -self.rank :]
         return (
             AffineMap.through_means(
                 full @ leading @ leading.T,

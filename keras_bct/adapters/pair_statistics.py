@@ -25,12 +25,14 @@ SAMPLE_PAIRS = 2048
 # So many pairs are multiplied in float64, the rest as they come. Where there are few,
 # every digit counts and costs nothing; where there are many, rounding is averaged out.
 _EXACT_PAIRS = 2**13
-# A mean that is so many times longer than the spread, squared, would cost the products
-# digits: rows are centred then, which takes a pass of its own.
+# A component whose mean is so many times its spread, both squared, would cost the
+# products digits: rows are centred then, which takes a pass of its own.
 _FAR = 10.0
 _ORIGIN_ROWS = 512
 _SUMMED_ROWS = 32
-_ROUNDING = {"exact": 1e-12, "averaged": 1e-6}
+# Of `sum x_i^2` and `sum x_j^2`, the share of their geometric mean by which
+# `sum x_i x_j` may be wrong.
+_ROUNDING = {"exact": 1e-12, "averaged": 2e-7}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,8 @@ class PairStatistics:
         source_scatter: `(s, s)`, or `(0, 0)` where it was not asked for.
         cross_scatter: `(s, t)`.
         target_power: The trace of the target's scatter; NaN where it was not asked for.
-        rounding: What of a scatter's largest direction may be rounding.
+        rounding: `(s,)`, what of each source component's scatter may be rounding; of
+            that of two components it is the geometric mean. `(0,)` without scatter.
         sample: `(m, s)` and `(m, t)`: all pairs where n is at most the number that
             was asked for, else as many, each pair equally likely.
     """
@@ -58,7 +61,7 @@ class PairStatistics:
     source_scatter: Floats
     cross_scatter: Floats
     target_power: float
-    rounding: float
+    rounding: Floats
     sample: tuple[Floats, Floats]
 
 
@@ -205,7 +208,8 @@ class _Sums:
             source_scatter=own - n * np.outer(source, source) if own.size else own,
             cross_scatter=self._cross - n * np.outer(source, target),
             target_power=self._power - n * float(target @ target),
-            rounding=_ROUNDING["averaged" if self._averaged else "exact"],
+            rounding=own.diagonal()
+            * _ROUNDING["averaged" if self._averaged else "exact"],
             sample=sample,
         )
 
@@ -221,11 +225,12 @@ def _sum(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _origin(rows: NDArray[Any]) -> Floats | None:
-    """The mean of the first rows where it is far off, else None for zero."""
+    """The mean of the first rows where a component's is far off, else None for zero."""
     values = rows[:_ORIGIN_ROWS].astype(np.float64)
-    mean = values.mean(axis=0)
-    spread = np.vdot(values, values) / len(values) - mean @ mean
-    return np.asarray(mean) if mean @ mean > _FAR * spread else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = values.mean(axis=0)
+        far = mean**2 > _FAR * values.var(axis=0)
+    return np.asarray(mean) if far.any() else None
 
 
 def _regrouped(

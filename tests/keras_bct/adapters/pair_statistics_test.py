@@ -61,6 +61,24 @@ def test_many_float32_pairs_lose_no_digits_that_count(offset):
     )
 
 
+@pytest.mark.parametrize("constant", [0.0, 0.1])
+def test_no_component_costs_another_its_digits(constant):
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(100_000, 4)) * [1.0, 1000.0, 1.0, 0.0]
+    rows = np.add(rows, [1000.0, 0.0, 0.0, constant]).astype(np.float32)
+    exact = rows.astype(float)
+    size = np.sqrt(np.var(exact, axis=0) * 100_000)
+    size[3] = 1.0
+
+    found = gather([(rows, rows)], sample_pairs=0)
+
+    np.testing.assert_allclose(
+        found.source_scatter / size / size[:, None],
+        np.cov(exact.T, bias=True) * 100_000 / size / size[:, None],
+        atol=1e-6,
+    )
+
+
 def test_rows_too_large_to_be_squared_in_float32_are_squared_in_float64():
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(70_000, 2)).astype(np.float32)
