@@ -33,6 +33,9 @@ _SUMMED_ROWS = 32
 # Of `sum x_i^2` and `sum x_j^2`, the share of their geometric mean by which
 # `sum x_i x_j` may be wrong.
 _ROUNDING = {"exact": 1e-12, "averaged": 2e-7}
+# Squares of less than these lose digits: of a side, and a pair's in float32.
+_LEAST_DIFFERENCE = 2.0**-485
+_LEAST_SINGLE_PRODUCT = 2.0**-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +143,10 @@ class _Sums:
         self._sums = tuple(np.zeros(size) for size in sizes)
         self._cross = np.zeros(sizes)
         self._own = np.zeros((sizes[0],) * 2) if own_scatter else np.zeros((0, 0))
-        self._power = 0.0 if target_power else float("nan")
+        self._power = 0.0
         self._has_power = target_power
         self._pairs = 0
+        self._narrow = False
         self._averaged = False
 
     def add(self, source: NDArray[Any], target: NDArray[Any]) -> None:
@@ -150,21 +154,27 @@ class _Sums:
         sides = (source, target)
         for i in (0, 1):
             if not self._varies[i]:
-                self._varies[i] = bool((sides[i] != self._first[i]).any())
+                self._varies[i] = _differ(sides[i], self._first[i])
         double = np.float64 in (source.dtype, target.dtype)
-        exact = double or self._pairs < _EXACT_PAIRS
+        exact = double or self._pairs < _EXACT_PAIRS or not self._suits_float32()
         if not self._add(sides, np.dtype(np.float64 if exact else np.float32)):
             for name, rows in zip(self._names, sides, strict=True):
                 refuse_not_finite(name, rows, self._pairs)
             # Finite, but too large to be squared in float32.
-            self._add(sides, np.dtype(np.float64))
+            if not self._add(sides, np.dtype(np.float64)):
+                raise ValueError(
+                    f"`{self._names[0]}` and `{self._names[1]}` should be small enough "
+                    "for float64 to hold the sums of their squares. Received: larger "
+                    f"ones up to row {self._pairs + len(source) - 1}; divide them by "
+                    "one number."
+                )
         self._pairs += len(source)
         self._averaged |= not exact
 
     def _add(
         self, sides: tuple[NDArray[Any], NDArray[Any]], dtype: np.dtype[Any]
     ) -> bool:
-        """Add a block's products in this type, or nothing where they are not finite."""
+        """Add a block's products in this type, or nothing where they are too large."""
         source, target = (
             rows.astype(dtype, copy=False)
             if origin is None
@@ -172,19 +182,29 @@ class _Sums:
             for rows, origin in zip(sides, self._origins, strict=True)
         )
         with np.errstate(over="ignore", invalid="ignore"):
-            cross = source.T @ target
-            own = source.T @ source if self._own.size else self._own
-            power = float(np.vdot(target, target)) if self._has_power else 0.0
+            cross = self._cross + source.T @ target
+            own = self._own + source.T @ source if self._own.size else self._own
+            power = self._power
+            if self._has_power:
+                power += float(np.vdot(target, target))
             # A component that is not finite shows in the products, and so does one
             # whose square is too large.
             if not np.isfinite(cross.sum() + own.sum() + power):
                 return False
         self._sums[0][:] += _sum(source)
         self._sums[1][:] += _sum(target)
-        self._cross += cross
-        self._own += own
-        self._power += power
+        self._cross, self._own, self._power = cross, own, power
         return True
+
+    def _suits_float32(self) -> bool:
+        """Whether the products so far, in float64, would not have been lost in it."""
+        if not self._narrow:
+            least = self._pairs * _LEAST_SINGLE_PRODUCT
+            self._narrow = bool(self._cross.any()) and not any(
+                ((sums != 0) & (abs(sums) < least)).any()
+                for sums in (self._cross, self._own)
+            )
+        return self._narrow
 
     def statistics(self, sample: tuple[Floats, Floats]) -> PairStatistics:
         """Centre the sums."""
@@ -192,8 +212,9 @@ class _Sums:
         for name, varies in zip(self._names, self._varies, strict=True):
             if not varies:
                 raise ValueError(
-                    f"`{name}` should vary. Received: {n} rows that are all the same; "
-                    "did the model collapse, or is one row repeated?"
+                    f"`{name}` should vary. Received: {n} rows that are all the same, "
+                    f"to within {_LEAST_DIFFERENCE:.0e}; did the model collapse, or is "
+                    "one row repeated?"
                 )
         source, target = (total / n for total in self._sums)
         means = [
@@ -207,11 +228,20 @@ class _Sums:
             target_mean=means[1],
             source_scatter=own - n * np.outer(source, source) if own.size else own,
             cross_scatter=self._cross - n * np.outer(source, target),
-            target_power=self._power - n * float(target @ target),
+            target_power=self._power - n * float(target @ target)
+            if self._has_power
+            else float("nan"),
             rounding=own.diagonal()
             * _ROUNDING["averaged" if self._averaged else "exact"],
             sample=sample,
         )
+
+
+def _differ(rows: NDArray[Any], first: NDArray[Any]) -> bool:
+    """Whether rows are so far from the first that squares tell it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = np.subtract(rows, first, dtype=np.float64)
+        return bool(np.vdot(apart, apart) > _LEAST_DIFFERENCE**2)
 
 
 def _sum(rows: NDArray[Any]) -> NDArray[Any]:

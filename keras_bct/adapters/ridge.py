@@ -96,6 +96,11 @@ class Ridge(ClosedForm):
         squares = source**2
         candidates = self._candidates(values)
         residual = np.empty_like(target)
+        if not np.isfinite(np.vdot(target, target)):
+            raise ValueError(
+                "The target should be small enough for float64 to hold its squares. "
+                f"Received: components up to {abs(target).max():.1e}; divide by it."
+            )
 
         def error(step: int) -> float:
             shrunk = 1 / (values + candidates[step])

@@ -129,6 +129,43 @@ def test_pairs_that_cannot_be_fitted_are_refused(old, new, error, message):
         Ridge().fit(old, new, **SIDES)
 
 
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("side", ["old", "new"])
+@pytest.mark.parametrize("scale", [1e-30, 1e-24, 1e24, 1e30])
+def test_a_unit_whose_square_float32_lacks_is_as_good(make_pairs, method, side, scale):
+    pairs = dict(
+        zip(("old", "new"), make_pairs(9000, dtype=np.float32, noise=1.0), strict=True)
+    )
+    plain = method.fit(**pairs, **SIDES).map.matrix
+    pairs[side] = pairs[side] * np.float32(scale)
+
+    matrix = method.fit(**pairs, **SIDES).map.matrix
+
+    if not isinstance(method, Procrustes):
+        matrix = matrix * scale if side == "old" else matrix / scale
+    np.testing.assert_allclose(matrix, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_rows_too_small_to_be_squared_are_refused(make_pairs, method, side):
+    pairs = dict(zip(("old", "new"), make_pairs(), strict=True))
+    pairs[side] = pairs[side] * 1e-160
+
+    with pytest.raises(ValueError, match=f"`{side}` should vary. .* within 1e-146"):
+        method.fit(**pairs, **SIDES)
+
+
+@pytest.mark.parametrize("method", [Ridge(), LowRank(2), ScaledRotation()])
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_rows_too_large_to_be_squared_are_refused(make_pairs, method, side):
+    pairs = dict(zip(("old", "new"), make_pairs(), strict=True))
+    pairs[side] = pairs[side] * 1e200
+
+    with pytest.raises(ValueError, match="should be small enough for float64"):
+        method.fit(**pairs, **SIDES)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
