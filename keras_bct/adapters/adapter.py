@@ -96,8 +96,9 @@ class Adapter:
             `(n, output_size)` float32; a closed-form map gives float64 for float64.
 
         Raises:
-            ValueError: Rows of another version, another shape, NaN or infinity, or
-                side information where there should be none or the other way round.
+            ValueError: Rows of another version, another shape, NaN or infinity or
+                mapped to it, or side information where there should be none or the
+                other way round.
             TypeError: No floating type.
         """
         self._check(rows, fingerprint, side_information)
