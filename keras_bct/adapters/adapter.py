@@ -174,7 +174,7 @@ class Adapter:
 
         Args:
             directory: Made when it does not exist; files of the same names are
-                replaced.
+                replaced, and those of an adapter that was there are removed.
         """
         write_adapter(
             Path(directory),

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bct.adapters import NewToOld, OldToNew, SavedModelMap, load_adapter
+from keras_bct.adapters import (
+    AffineMap,
+    NewToOld,
+    OldToNew,
+    SavedModelMap,
+    load_adapter,
+)
 
 
 class Network(tf.Module):
@@ -166,6 +172,17 @@ def test_a_loaded_adapter_can_be_saved_elsewhere(stored, tmp_path):
         assert load_adapter(directory).transform(np.ones((1, 2))).tolist() == [
             [2, 2, 0]
         ]
+
+
+def test_a_closed_form_saved_over_it_leaves_nothing_of_it(stored, sides):
+    affine = AffineMap(np.eye(2), np.zeros(2))
+    OldToNew(map=affine, method="by hand", pairs=0, **sides).save(stored)
+
+    assert sorted(path.name for path in stored.rglob("*")) == [
+        "adapter.json",
+        "adapter_matrix.npy",
+        "adapter_offset.npy",
+    ]
 
 
 @pytest.mark.parametrize(
