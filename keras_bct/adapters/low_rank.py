@@ -25,7 +25,7 @@ class LowRank(ClosedForm):
         rank: r, at most the smaller of both sizes.
 
     Raises:
-        ValueError: `rank` is below 1.
+        ValueError: `rank` is no whole number above zero.
 
     Example:
         >>> old = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -44,8 +44,7 @@ class LowRank(ClosedForm):
 
     def __post_init__(self) -> None:
         """Check the rank."""
-        if self.rank < 1:
-            raise ValueError(f"`rank` should be at least 1. Received: {self.rank}.")
+        self._check_whole("rank")
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Two more than go in: the offset takes one, and one is left over.

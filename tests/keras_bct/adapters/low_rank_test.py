@@ -87,9 +87,10 @@ def test_a_rank_above_the_sizes_is_refused(make_pairs, sides):
         LowRank(4).fit(*make_pairs(old_size=3), **sides)
 
 
-def test_a_rank_of_zero_is_refused():
-    with pytest.raises(ValueError, match="`rank` should be at least 1"):
-        LowRank(0)
+@pytest.mark.parametrize("rank", [0, 2.5, np.nan, np.inf, "3", None, True])
+def test_a_rank_that_is_no_whole_number_above_zero_is_refused(rank):
+    with pytest.raises(ValueError, match="`rank` should be a whole number, at least 1"):
+        LowRank(rank)
 
 
 def test_too_few_pairs_are_refused(make_pairs, sides):
