@@ -81,7 +81,8 @@ def gather(
 
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
     Sums over blocks are float64; a block's own products are, too, for the first 8,192
-    pairs and wherever rows are float64, else float32. Memory is about
+    pairs and wherever rows are float64 or float32 cannot square them, else float32.
+    Memory is about
     `8 (s s + s t) + 16 (4096 + sample_pairs) (s + t)` bytes, whatever n is.
 
     Args:
@@ -95,7 +96,8 @@ def gather(
 
     Raises:
         ValueError: No block, sides of different lengths, sizes that change, NaN or
-            infinity, or a side whose rows are all the same.
+            infinity, a side whose rows are all the same, or numbers so large that
+            float64 cannot hold the sums of their squares.
         TypeError: No floating type.
 
     Example:

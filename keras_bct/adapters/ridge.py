@@ -90,6 +90,9 @@ class Ridge(ClosedForm):
 
         The settings have `strength` and `leave_one_out`, the mean squared error of a
         pair left out, summed over components.
+
+        Raises:
+            ValueError: Squares of the target are too large for float64.
         """
         values, vectors = np.linalg.eigh(statistics.source_scatter)
         values = values.clip(0)
