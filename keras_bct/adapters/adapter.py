@@ -6,6 +6,7 @@ stand for the other.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,11 @@ from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 
-from keras_bct.adapters.description import AdapterDescription, Setting
+from keras_bct.adapters.description import (
+    AdapterDescription,
+    Setting,
+    plain_setting,
+)
 from keras_bct.adapters.embedding_map import EmbeddingMap, check_side_information
 from keras_bct.adapters.stored_map import read_map, write_adapter
 
@@ -37,7 +42,8 @@ class Adapter:
         target: `old` or `new`: what comes out.
 
     Raises:
-        ValueError: A fingerprint is empty, or both are the same.
+        ValueError: A fingerprint is empty, or both are the same; `pairs` is no whole
+            number; or JSON has no such setting.
     """
 
     map: EmbeddingMap
@@ -52,9 +58,18 @@ class Adapter:
     target: ClassVar[str]
 
     def __post_init__(self) -> None:
-        """Refuse sides that nothing could tell apart."""
+        """Refuse sides that nothing could tell apart, and what cannot be saved."""
         check_fingerprints(self.old_fingerprint, self.new_fingerprint)
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        if not isinstance(self.pairs, numbers.Integral) or self.pairs < 0:
+            raise ValueError(
+                "`pairs` should be a whole number, zero or more. Received: "
+                f"{self.pairs!r}."
+            )
+        plain = {
+            name: plain_setting(name, self.settings[name]) for name in self.settings
+        }
+        object.__setattr__(self, "pairs", int(self.pairs))
+        object.__setattr__(self, "settings", MappingProxyType(plain))
 
     @property
     def input_size(self) -> int:
@@ -96,8 +111,9 @@ class Adapter:
             `(n, output_size)` float32; a closed-form map gives float64 for float64.
 
         Raises:
-            ValueError: Rows of another version, another shape, NaN or infinity, or
-                side information where there should be none or the other way round.
+            ValueError: Rows of another version, another shape, NaN or infinity or
+                mapped to it, or side information where there should be none or the
+                other way round.
             TypeError: No floating type.
         """
         self._check(rows, fingerprint, side_information)
@@ -173,7 +189,7 @@ class Adapter:
 
         Args:
             directory: Made when it does not exist; files of the same names are
-                replaced.
+                replaced, and those of an adapter that was there are removed.
         """
         write_adapter(
             Path(directory),

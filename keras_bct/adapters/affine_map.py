@@ -10,7 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
+from keras_bct.adapters.embedding_rows import (
+    embedding_rows,
+    finite_blocks,
+    refuse_overflow,
+)
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +105,7 @@ class AffineMap:
             `(n, output_size)`, float64 for float64 rows and float32 for others.
 
         Raises:
-            ValueError: Another shape, or NaN or infinity.
+            ValueError: Another shape, NaN or infinity, or rows that are mapped to it.
             TypeError: No floating type.
         """
         return _product(self.matrix, self.offset, rows, name)
@@ -153,9 +157,12 @@ class AffineMap:
 def _product(matrix: Floats, offset: Floats, rows: Any, name: str) -> NDArray[Any]:
     rows = embedding_rows(name, rows, len(matrix))
     dtype = np.float64 if rows.dtype == np.float64 else np.float32
-    matrix, offset = matrix.astype(dtype), offset.astype(dtype)
+    with np.errstate(over="ignore"):
+        matrix, offset = matrix.astype(dtype), offset.astype(dtype)
     mapped = np.empty((len(rows), len(offset)), dtype)
     for block in finite_blocks(name, rows):
-        np.matmul(rows[block].astype(dtype, copy=False), matrix, out=mapped[block])
-        np.add(mapped[block], offset, out=mapped[block])
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(rows[block].astype(dtype, copy=False), matrix, out=mapped[block])
+            np.add(mapped[block], offset, out=mapped[block])
+        refuse_overflow(name, mapped[block], block.start)
     return mapped

@@ -5,7 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from keras_bct.configuration import from_mapping
 
@@ -103,6 +107,31 @@ class AdapterDescription:
                 raise ValueError(_torn(directory, f"no {name}"))
             if file_digest(path) != digest:
                 raise ValueError(_torn(directory, f"another {name} than was saved"))
+
+
+def plain_setting(name: str, value: Any) -> Setting:
+    """Give a setting as JSON has it.
+
+    Args:
+        name: The setting's.
+        value: Plain, or a NumPy number.
+
+    Raises:
+        ValueError: JSON has no such value.
+
+    Example:
+        >>> plain_setting("rank", np.int64(3))
+        3
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or isinstance(plain, bool | int | str):
+        return plain
+    if isinstance(plain, float) and math.isfinite(plain):
+        return plain
+    raise ValueError(
+        f"`settings` should have a finite number, a word, True, False or None by each "
+        f"name, as JSON has them. Received: {name!r}: {value!r}."
+    )
 
 
 def file_digest(path: Path) -> str:

@@ -52,7 +52,7 @@ class EmbeddingMap(Protocol):
             `(n, output_size)` float32; a closed-form map gives float64 for float64.
 
         Raises:
-            ValueError: Another shape, or NaN or infinity.
+            ValueError: Another shape, NaN or infinity, or rows that are mapped to it.
             TypeError: No floating type.
         """
 

@@ -28,7 +28,8 @@ def embedding_rows(name: str, rows: Any, size: int | None = None) -> NDArray[Any
         >>> embedding_rows("old", np.eye(2, dtype=np.float32), 2).shape
         (2, 2)
     """
-    array = rows if isinstance(rows, np.ndarray) else np.asarray(rows)
+    # Of a masked array this is what lies under the mask, too.
+    array = np.asarray(rows)
     wanted = "d" if size is None else str(size)
     if (
         array.ndim != 2
@@ -78,13 +79,60 @@ def refuse_not_finite(name: str, rows: NDArray[Any], start: int = 0) -> None:
     Raises:
         ValueError: A component is not finite; the message names its row.
     """
+    bad = _first_not_finite(rows)
+    if bad is not None:
+        raise ValueError(
+            f"`{name}` should be finite. Received: NaN or infinity in row "
+            f"{start + bad}; leave such items out."
+        )
+
+
+def float32_rows(name: str, rows: NDArray[Any], start: int = 0) -> NDArray[np.float32]:
+    """Cast finite rows to float32, in which a network works.
+
+    Args:
+        name: As above.
+        rows: As above.
+        start: As above.
+
+    Raises:
+        ValueError: A component is too large for float32; the message names its row.
+    """
+    with np.errstate(over="ignore"):
+        singles = rows.astype(np.float32, copy=False)
+    bad = _first_not_finite(singles) if rows.itemsize > singles.itemsize else None
+    if bad is not None:
+        raise ValueError(
+            f"`{name}` should be within float32, in which this map works. Received: "
+            f"{np.abs(rows[bad]).max():.1e} in row {start + bad}."
+        )
+    return singles
+
+
+def refuse_overflow(name: str, mapped: NDArray[Any], start: int = 0) -> None:
+    """Refuse finite rows that a map takes to NaN or infinity.
+
+    Args:
+        name: The caller's name of the rows that were mapped, for the message.
+        mapped: `(n, ...)`, what they were mapped to.
+        start: As above.
+
+    Raises:
+        ValueError: A number is not finite; the message names its row.
+    """
+    bad = _first_not_finite(mapped)
+    if bad is not None:
+        raise ValueError(
+            f"`{name}` should be small enough for {mapped.dtype} to hold what it is "
+            f"mapped to. Received: row {start + bad}, which is mapped to NaN or "
+            "infinity."
+        )
+
+
+def _first_not_finite(rows: NDArray[Any]) -> int | None:
     # A sum is not finite when a component is not; only then look closer.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(rows.sum()):
-            return
-    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    if len(bad):
-        raise ValueError(
-            f"`{name}` should be finite. Received: NaN or infinity in row "
-            f"{start + int(bad[0])}; leave such items out."
-        )
+            return None
+    bad = np.flatnonzero(~np.isfinite(rows).reshape(len(rows), -1).all(axis=1))
+    return int(bad[0]) if len(bad) else None

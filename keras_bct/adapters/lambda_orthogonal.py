@@ -58,7 +58,7 @@ class LambdaOrthogonal(Method):
         seed: Of the order.
 
     Raises:
-        ValueError: A number out of range.
+        ValueError: A number out of range, or not whole where it should be.
 
     Example:
         >>> LambdaOrthogonal(bound=0.5).fewest_pairs(8, 8)
@@ -80,16 +80,10 @@ class LambdaOrthogonal(Method):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name in ("bound", "contrastive_weight"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(
-                    f"`{name}` should be zero or more. Received: {getattr(self, name)}."
-                )
-        for name in ("temperature", "epochs", "batch_size", "learning_rate"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(
-                    f"`{name}` should be above zero. Received: {getattr(self, name)}."
-                )
+        self._check_positive("bound", "contrastive_weight", or_zero=True)
+        self._check_positive("temperature", "learning_rate")
+        self._check_whole("epochs", "batch_size")
+        self._check_whole("seed", least=0)
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Two more than go in, as for least squares."""

@@ -16,15 +16,16 @@ from keras_bct.adapters.pair_statistics import PairStatistics
 class LowRank(ClosedForm):
     """The affine map of rank r with the least squared error.
 
-    `A = B P`, B the least-squares map (of least norm where source components depend on
-    each other) and P the projection on the r first principal directions of its fitted
-    values. A small rank holds back what few pairs cannot tell.
+    `A = B P`, B the least-squares map and P the projection on the r first principal
+    directions of its fitted values. Where source components depend on each other B is
+    the one of least norm, each component measured by its own size. A small rank holds
+    back what few pairs cannot tell.
 
     Attributes:
         rank: r, at most the smaller of both sizes.
 
     Raises:
-        ValueError: `rank` is below 1.
+        ValueError: `rank` is no whole number above zero.
 
     Example:
         >>> old = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -43,8 +44,7 @@ class LowRank(ClosedForm):
 
     def __post_init__(self) -> None:
         """Check the rank."""
-        if self.rank < 1:
-            raise ValueError(f"`rank` should be at least 1. Received: {self.rank}.")
+        self._check_whole("rank")
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Two more than go in: the offset takes one, and one is left over.
@@ -62,15 +62,19 @@ class LowRank(ClosedForm):
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Find the least-squares map, then reduce its rank."""
-        full = (
-            np.linalg.pinv(
-                statistics.source_scatter, rcond=statistics.rounding, hermitian=True
-            )
-            @ statistics.cross_scatter
+        # In units of each component's own rounding, so that a large one hides no small
+        # one; a component that is always zero has neither.
+        unit = np.sqrt(statistics.rounding)
+        unit[unit == 0] = np.inf
+        values, vectors = np.linalg.eigh(
+            statistics.source_scatter / unit / unit[:, None]
         )
+        # A symmetric matrix of s x s independent errors of size 1 has norm 2 sqrt(s).
+        real = values > 2 * np.sqrt(len(unit))
+        directions = vectors[:, real] / unit[:, None]
+        full = directions / values[real] @ (directions.T @ statistics.cross_scatter)
         fitted = full.T @ statistics.cross_scatter
-        _, directions = np.linalg.eigh((fitted + fitted.T) / 2)
-        leading = directions[:, -self.rank :]
+        leading = np.linalg.eigh((fitted + fitted.T) / 2)[1][:, -self.rank :]
         return (
             AffineMap.through_means(
                 full @ leading @ leading.T,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import math
+import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +22,9 @@ from keras_bct.adapters.embedding_rows import embedding_rows
 from keras_bct.adapters.pair_statistics import check_lengths
 
 A = TypeVar("A", bound=Adapter)
+RIDGE_PAIRS = 3
+"""How many pairs `Ridge` takes, whatever the sizes."""
+
 Settings = dict[str, Setting]
 Learn = Callable[
     [NDArray[Any], NDArray[Any], tuple[str, str]], tuple[EmbeddingMap, Settings]
@@ -126,8 +131,34 @@ class Method(abc.ABC):
     def _check_pairs(self, pairs: int, input_size: int, output_size: int) -> None:
         fewest = self.fewest_pairs(input_size, output_size)
         if pairs < fewest:
+            other = ", or take Ridge" if pairs >= RIDGE_PAIRS else ""
             raise ValueError(
                 f"{self.name} from {input_size} to {output_size} components should "
                 f"have at least {fewest} pairs. Received: {pairs}; embed more items "
-                "with both versions, or take Ridge."
+                f"with both versions{other}."
             )
+
+    def _check_whole(self, *names: str, least: int = 1) -> None:
+        """Refuse attributes that are no whole numbers; make the others `int`."""
+        for name in names:
+            value = getattr(self, name)
+            if not _is_number(value) or value != int(value) or value < least:
+                raise ValueError(
+                    f"`{name}` should be a whole number, at least {least}. "
+                    f"Received: {value!r}."
+                )
+            object.__setattr__(self, name, int(value))
+
+    def _check_positive(self, *names: str, or_zero: bool = False) -> None:
+        """Refuse attributes that are no numbers above zero; make the others `float`."""
+        for name in names:
+            value = getattr(self, name)
+            if not _is_number(value) or value < 0 or (value == 0 and not or_zero):
+                wanted = "zero or more" if or_zero else "above zero"
+                raise ValueError(f"`{name}` should be {wanted}. Received: {value!r}.")
+            object.__setattr__(self, name, float(value))
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return real and math.isfinite(value)

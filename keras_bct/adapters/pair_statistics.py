@@ -25,12 +25,17 @@ SAMPLE_PAIRS = 2048
 # So many pairs are multiplied in float64, the rest as they come. Where there are few,
 # every digit counts and costs nothing; where there are many, rounding is averaged out.
 _EXACT_PAIRS = 2**13
-# A mean that is so many times longer than the spread, squared, would cost the products
-# digits: rows are centred then, which takes a pass of its own.
+# A component whose mean is so many times its spread, both squared, would cost the
+# products digits: rows are centred then, which takes a pass of its own.
 _FAR = 10.0
 _ORIGIN_ROWS = 512
 _SUMMED_ROWS = 32
-_ROUNDING = {"exact": 1e-12, "averaged": 1e-6}
+# Of `sum x_i^2` and `sum x_j^2`, the share of their geometric mean by which
+# `sum x_i x_j` may be wrong.
+_ROUNDING = {"exact": 1e-12, "averaged": 2e-7}
+# Squares of less than these lose digits: of a side, and a pair's in float32.
+_LEAST_DIFFERENCE = 2.0**-485
+_LEAST_SINGLE_PRODUCT = 2.0**-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +52,8 @@ class PairStatistics:
         source_scatter: `(s, s)`, or `(0, 0)` where it was not asked for.
         cross_scatter: `(s, t)`.
         target_power: The trace of the target's scatter; NaN where it was not asked for.
-        rounding: What of a scatter's largest direction may be rounding.
+        rounding: `(s,)`, what of each source component's scatter may be rounding; of
+            that of two components it is the geometric mean. `(0,)` without scatter.
         sample: `(m, s)` and `(m, t)`: all pairs where n is at most the number that
             was asked for, else as many, each pair equally likely.
     """
@@ -58,7 +64,7 @@ class PairStatistics:
     source_scatter: Floats
     cross_scatter: Floats
     target_power: float
-    rounding: float
+    rounding: Floats
     sample: tuple[Floats, Floats]
 
 
@@ -75,7 +81,8 @@ def gather(
 
     Pairs are regrouped to blocks of one size, so that how they come does not matter.
     Sums over blocks are float64; a block's own products are, too, for the first 8,192
-    pairs and wherever rows are float64, else float32. Memory is about
+    pairs and wherever rows are float64 or float32 cannot square them, else float32.
+    Memory is about
     `8 (s s + s t) + 16 (4096 + sample_pairs) (s + t)` bytes, whatever n is.
 
     Args:
@@ -89,7 +96,8 @@ def gather(
 
     Raises:
         ValueError: No block, sides of different lengths, sizes that change, NaN or
-            infinity, or a side whose rows are all the same.
+            infinity, a side whose rows are all the same, or numbers so large that
+            float64 cannot hold the sums of their squares.
         TypeError: No floating type.
 
     Example:
@@ -137,9 +145,10 @@ class _Sums:
         self._sums = tuple(np.zeros(size) for size in sizes)
         self._cross = np.zeros(sizes)
         self._own = np.zeros((sizes[0],) * 2) if own_scatter else np.zeros((0, 0))
-        self._power = 0.0 if target_power else float("nan")
+        self._power = 0.0
         self._has_power = target_power
         self._pairs = 0
+        self._narrow = False
         self._averaged = False
 
     def add(self, source: NDArray[Any], target: NDArray[Any]) -> None:
@@ -147,21 +156,27 @@ class _Sums:
         sides = (source, target)
         for i in (0, 1):
             if not self._varies[i]:
-                self._varies[i] = bool((sides[i] != self._first[i]).any())
+                self._varies[i] = _differ(sides[i], self._first[i])
         double = np.float64 in (source.dtype, target.dtype)
-        exact = double or self._pairs < _EXACT_PAIRS
+        exact = double or self._pairs < _EXACT_PAIRS or not self._suits_float32()
         if not self._add(sides, np.dtype(np.float64 if exact else np.float32)):
             for name, rows in zip(self._names, sides, strict=True):
                 refuse_not_finite(name, rows, self._pairs)
             # Finite, but too large to be squared in float32.
-            self._add(sides, np.dtype(np.float64))
+            if not self._add(sides, np.dtype(np.float64)):
+                raise ValueError(
+                    f"`{self._names[0]}` and `{self._names[1]}` should be small enough "
+                    "for float64 to hold the sums of their squares. Received: larger "
+                    f"ones up to row {self._pairs + len(source) - 1}; divide them by "
+                    "one number."
+                )
         self._pairs += len(source)
         self._averaged |= not exact
 
     def _add(
         self, sides: tuple[NDArray[Any], NDArray[Any]], dtype: np.dtype[Any]
     ) -> bool:
-        """Add a block's products in this type, or nothing where they are not finite."""
+        """Add a block's products in this type, or nothing where they are too large."""
         source, target = (
             rows.astype(dtype, copy=False)
             if origin is None
@@ -169,19 +184,29 @@ class _Sums:
             for rows, origin in zip(sides, self._origins, strict=True)
         )
         with np.errstate(over="ignore", invalid="ignore"):
-            cross = source.T @ target
-            own = source.T @ source if self._own.size else self._own
-            power = float(np.vdot(target, target)) if self._has_power else 0.0
+            cross = self._cross + source.T @ target
+            own = self._own + source.T @ source if self._own.size else self._own
+            power = self._power
+            if self._has_power:
+                power += float(np.vdot(target, target))
             # A component that is not finite shows in the products, and so does one
             # whose square is too large.
             if not np.isfinite(cross.sum() + own.sum() + power):
                 return False
         self._sums[0][:] += _sum(source)
         self._sums[1][:] += _sum(target)
-        self._cross += cross
-        self._own += own
-        self._power += power
+        self._cross, self._own, self._power = cross, own, power
         return True
+
+    def _suits_float32(self) -> bool:
+        """Whether the products so far, in float64, would not have been lost in it."""
+        if not self._narrow:
+            least = self._pairs * _LEAST_SINGLE_PRODUCT
+            self._narrow = bool(self._cross.any()) and not any(
+                ((sums != 0) & (abs(sums) < least)).any()
+                for sums in (self._cross, self._own)
+            )
+        return self._narrow
 
     def statistics(self, sample: tuple[Floats, Floats]) -> PairStatistics:
         """Centre the sums."""
@@ -189,8 +214,9 @@ class _Sums:
         for name, varies in zip(self._names, self._varies, strict=True):
             if not varies:
                 raise ValueError(
-                    f"`{name}` should vary. Received: {n} rows that are all the same; "
-                    "did the model collapse, or is one row repeated?"
+                    f"`{name}` should vary. Received: {n} rows that are all the same, "
+                    f"to within {_LEAST_DIFFERENCE:.0e}; did the model collapse, or is "
+                    "one row repeated?"
                 )
         source, target = (total / n for total in self._sums)
         means = [
@@ -204,10 +230,20 @@ class _Sums:
             target_mean=means[1],
             source_scatter=own - n * np.outer(source, source) if own.size else own,
             cross_scatter=self._cross - n * np.outer(source, target),
-            target_power=self._power - n * float(target @ target),
-            rounding=_ROUNDING["averaged" if self._averaged else "exact"],
+            target_power=self._power - n * float(target @ target)
+            if self._has_power
+            else float("nan"),
+            rounding=own.diagonal()
+            * _ROUNDING["averaged" if self._averaged else "exact"],
             sample=sample,
         )
+
+
+def _differ(rows: NDArray[Any], first: NDArray[Any]) -> bool:
+    """Whether rows are so far from the first that squares tell it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = np.subtract(rows, first, dtype=np.float64)
+        return bool(np.vdot(apart, apart) > _LEAST_DIFFERENCE**2)
 
 
 def _sum(rows: NDArray[Any]) -> NDArray[Any]:
@@ -221,11 +257,12 @@ def _sum(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _origin(rows: NDArray[Any]) -> Floats | None:
-    """The mean of the first rows where it is far off, else None for zero."""
+    """The mean of the first rows where a component's is far off, else None for zero."""
     values = rows[:_ORIGIN_ROWS].astype(np.float64)
-    mean = values.mean(axis=0)
-    spread = np.vdot(values, values) / len(values) - mean @ mean
-    return np.asarray(mean) if mean @ mean > _FAR * spread else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = values.mean(axis=0)
+        far = mean**2 > _FAR * values.var(axis=0)
+    return np.asarray(mean) if far.any() else None
 
 
 def _regrouped(

@@ -15,12 +15,17 @@ from keras_bct.adapters.pair_statistics import PairStatistics
 
 @dataclass(frozen=True)
 class Procrustes(ClosedForm):
-    """Turn the source about its mean so that it lies best on the target.
+    """Turn the source about its mean so that it varies with the target.
 
-    `R = U V'` of the singular value decomposition `U S V'` of the cross-covariance. R
-    keeps all distances where the target has as many components or more (`R R' = I`);
-    where it has fewer, `R'R = I`: the source is turned, and the components that the
-    target lacks are dropped.
+    `R = U V'` of the singular value decomposition `U S V'` of the cross-covariance: of
+    all R with orthonormal rows or columns the one of greatest covariance
+    `tr(R'C_xy)`. R keeps all distances where the target has as many components or more
+    (`R R' = I`), and is then the one of least squared error as well.
+
+    Where the target has fewer, `R'R = I`: the source is turned, and the components that
+    the target lacks are dropped. R is not the one of least error then: how much of the
+    source's variance it keeps depends on R, and of a large component that covaries with
+    the target by chance it keeps more than least squares would.
 
     Example:
         >>> old = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])

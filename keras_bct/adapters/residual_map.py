@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.affine_map import AffineMap
 from keras_bct.adapters.embedding_map import refuse_inverse
-from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
+from keras_bct.adapters.embedding_rows import (
+    embedding_rows,
+    finite_blocks,
+    float32_rows,
+    refuse_overflow,
+)
 
 Singles = NDArray[np.float32]
 
@@ -83,17 +88,20 @@ class ResidualMap:
     ) -> Singles:
         """Map rows, a block at a time; float32, whatever they come in."""
         rows = embedding_rows(name, rows, self.input_size)
-        matrix = self.affine.matrix.astype(np.float32)
-        offset = self.affine.offset.astype(np.float32)
+        with np.errstate(over="ignore"):
+            matrix = self.affine.matrix.astype(np.float32)
+            offset = self.affine.offset.astype(np.float32)
         mapped = np.empty((len(rows), self.output_size), np.float32)
         for block in finite_blocks(name, rows):
-            taken = rows[block].astype(np.float32, copy=False)
-            hidden = taken @ self.hidden_matrix
-            hidden += self.hidden_offset
-            np.maximum(hidden, 0, out=hidden)
-            given = np.matmul(taken, matrix, out=mapped[block])
-            given += offset
-            given += hidden @ self.output_matrix
+            taken = float32_rows(name, rows[block], block.start)
+            with np.errstate(over="ignore", invalid="ignore"):
+                hidden = taken @ self.hidden_matrix
+                hidden += self.hidden_offset
+                np.maximum(hidden, 0, out=hidden)
+                given = np.matmul(taken, matrix, out=mapped[block])
+                given += offset
+                given += hidden @ self.output_matrix
+            refuse_overflow(name, given, block.start)
         return mapped
 
     def with_variance(

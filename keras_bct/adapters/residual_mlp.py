@@ -38,7 +38,7 @@ class ResidualMLP(Method):
         seed: Of initial weights, order and held-out pairs.
 
     Raises:
-        ValueError: A number that is not above zero.
+        ValueError: A number out of range, or not whole where it should be.
 
     Example:
         >>> ResidualMLP(units=64).fewest_pairs(8, 8)
@@ -53,11 +53,9 @@ class ResidualMLP(Method):
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name in ("units", "epochs", "batch_size", "learning_rate"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(
-                    f"`{name}` should be above zero. Received: {getattr(self, name)}."
-                )
+        self._check_whole("units", "epochs", "batch_size")
+        self._check_whole("seed", least=0)
+        self._check_positive("learning_rate")
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """A hundred: with fewer nothing is left to hold out."""

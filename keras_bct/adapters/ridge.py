@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap, Floats
 from keras_bct.adapters.closed_form import ClosedForm
-from keras_bct.adapters.method import Settings
+from keras_bct.adapters.method import RIDGE_PAIRS, Settings
 from keras_bct.adapters.pair_statistics import SAMPLE_PAIRS, PairStatistics
 
 _STEPS = 25
@@ -39,7 +39,7 @@ class Ridge(ClosedForm):
             every fourth first, then those beside the best of them.
 
     Raises:
-        ValueError: No strength, or one that is not above zero.
+        ValueError: No strength, or one that is no number above zero.
 
     Example:
         >>> generator = np.random.default_rng(0)
@@ -65,27 +65,34 @@ class Ridge(ClosedForm):
         """Check the strengths."""
         if self.strengths is None:
             return
-        values = np.asarray(self.strengths, dtype=np.float64)
-        if values.ndim != 1 or not len(values) or not (values > 0).all():
+        try:
+            values = np.asarray(self.strengths)
+        except ValueError:
+            values = np.empty(0)
+        if (
+            values.ndim != 1
+            or not len(values)
+            or values.dtype.kind not in "iuf"
+            or not ((values > 0) & np.isfinite(values)).all()
+        ):
             raise ValueError(
-                "`strengths` should be one or more numbers above zero, or None. "
+                "`strengths` should be one or more finite numbers above zero, or None. "
                 f"Received: {self.strengths!r}."
             )
-        if not np.isfinite(values).all():
-            raise ValueError(
-                f"`strengths` should be finite. Received: {self.strengths!r}."
-            )
-        object.__setattr__(self, "strengths", tuple(values.tolist()))
+        object.__setattr__(self, "strengths", tuple(map(float, values)))
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Three: one left out of two leaves no variance."""
-        return 3
+        return RIDGE_PAIRS
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Choose the strength and find its map.
 
         The settings have `strength` and `leave_one_out`, the mean squared error of a
         pair left out, summed over components.
+
+        Raises:
+            ValueError: Squares of the target are too large for float64.
         """
         values, vectors = np.linalg.eigh(statistics.source_scatter)
         values = values.clip(0)
@@ -96,6 +103,11 @@ class Ridge(ClosedForm):
         squares = source**2
         candidates = self._candidates(values)
         residual = np.empty_like(target)
+        if not np.isfinite(np.vdot(target, target)):
+            raise ValueError(
+                "The target should be small enough for float64 to hold its squares. "
+                f"Received: components up to {abs(target).max():.1e}; divide by it."
+            )
 
         def error(step: int) -> float:
             shrunk = 1 / (values + candidates[step])

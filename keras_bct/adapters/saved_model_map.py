@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.description import DESCRIPTION, SAVED_MODEL
 from keras_bct.adapters.embedding_map import refuse_inverse
-from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
+from keras_bct.adapters.embedding_rows import (
+    embedding_rows,
+    finite_blocks,
+    float32_rows,
+    refuse_not_finite,
+    refuse_overflow,
+)
 
 SIGNATURE = "transform"
 SIDE_INFORMATION = "side_information"
@@ -124,17 +130,21 @@ class SavedModelMap:
         logarithms = np.empty(len(rows), np.float32) if self.has_variance else None
         transform = self._model.signatures[SIGNATURE]
         for block in finite_blocks(name, rows):
-            takes = {self._rows: rows[block].astype(np.float32, copy=False)}
+            takes = {self._rows: float32_rows(name, rows[block], block.start)}
             if self.side_size is not None:
                 side = embedding_rows(
                     SIDE_INFORMATION, side_information[block], self.side_size
                 )
-                list(finite_blocks(SIDE_INFORMATION, side))
-                takes[SIDE_INFORMATION] = side.astype(np.float32, copy=False)
+                refuse_not_finite(SIDE_INFORMATION, side, block.start)
+                takes[SIDE_INFORMATION] = float32_rows(
+                    SIDE_INFORMATION, side, block.start
+                )
             gives = transform(**takes)
             mapped[block] = gives[EMBEDDING].numpy()
+            refuse_overflow(name, mapped[block], block.start)
             if logarithms is not None:
                 logarithms[block] = _summed(gives[LOG_VARIANCE].numpy())
+                refuse_overflow(name, logarithms[block], block.start)
         return mapped, logarithms
 
     def inverse(self, rows: Any, *, name: str = "rows") -> NDArray[Any]:

@@ -39,8 +39,9 @@ class ScaledRotation(ClosedForm):
         turn = rotation(statistics)
         along = np.einsum("ij,ij->j", turn, statistics.cross_scatter)
         power = np.einsum("ij,ij->j", turn, statistics.source_scatter @ turn)
-        # What rounding leaves of a component without variance is no variance.
-        varies = power > statistics.rounding * power.max()
+        # What rounding leaves of a direction without variance is no variance; errors
+        # of its components are independent.
+        varies = power > statistics.rounding @ turn**2
         scale = np.divide(along, power, out=np.zeros_like(along), where=varies)
         return (
             AffineMap.through_means(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -32,7 +33,8 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
     """Write a map's files and their description.
 
     They are written beside their places first and moved when all are whole: the
-    description, then `saved_model.pb` where there is one, last.
+    description, then `saved_model.pb` where there is one, last. The files of an adapter
+    that was there before are gone by then.
 
     Args:
         directory: Made when it does not exist; files of the same names are replaced.
@@ -52,11 +54,30 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
             **words,
         ).write(space)
         last = [DESCRIPTION, *(name for name in names if name == SAVED_MODEL)]
-        for name in (DESCRIPTION, SAVED_MODEL):
-            (directory / name).unlink(missing_ok=True)
+        (directory / SAVED_MODEL).unlink(missing_ok=True)
+        _remove_replaced(directory, keep=names)
+        (directory / DESCRIPTION).unlink(missing_ok=True)
         for name in [*(name for name in names if name not in last), *last]:
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(space / name, directory / name)
+
+
+def _remove_replaced(directory: Path, keep: list[str]) -> None:
+    """Remove what an adapter that is saved over has beside the new one's files.
+
+    Its description stays until the last of them is gone: who is interrupted finds them
+    again, and a description whose files are missing is refused.
+    """
+    try:
+        stale = AdapterDescription.read(directory).files.keys() - set(keep)
+    except (FileNotFoundError, ValueError):
+        return
+    # Looked for, not taken at its word: a description may name files of others.
+    for path in list(directory.rglob("*")) if stale else []:
+        if path.relative_to(directory).as_posix() in stale:
+            path.unlink()
+            with contextlib.suppress(OSError):
+                os.removedirs(path.parent)
 
 
 def read_map(directory: str | Path, description: AdapterDescription) -> EmbeddingMap:

@@ -65,6 +65,24 @@ def test_what_is_registered_can_be_loaded(two, make_adapter):
         )
 
 
+def test_one_saved_over_another_kind_can_be_registered(two, make_adapter):
+    from keras_bct.adapters import AffineMap, OldToNew, ResidualMap, load_adapter
+
+    folder = make_adapter("ridge")
+    ridge = load_adapter(folder)
+    affine = AffineMap(np.eye(64), np.zeros(64))
+    OldToNew(
+        map=ResidualMap(affine, np.eye(64), np.zeros(64), np.eye(64)),
+        method="by hand",
+        pairs=0,
+        old_fingerprint=ridge.old_fingerprint,
+        new_fingerprint=ridge.new_fingerprint,
+    ).save(folder)
+    ridge.save(folder)
+
+    assert two.add_adapter(folder).method == "Ridge"
+
+
 def test_numbers_count_up_for_the_model_of_the_new_version(
     two, make_model, make_adapter
 ):

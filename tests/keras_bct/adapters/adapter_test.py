@@ -129,6 +129,86 @@ def test_pairs_that_cannot_be_fitted_are_refused(old, new, error, message):
         Ridge().fit(old, new, **SIDES)
 
 
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_too_few_pairs_for_ridge_are_no_reason_to_take_it(make_pairs, pairs):
+    for method in METHODS:
+        with pytest.raises(ValueError, match=r"with both versions\.$"):
+            method.fit(*make_pairs(pairs=pairs), **SIDES)
+    with pytest.raises(ValueError, match=r"with both versions, or take Ridge\.$"):
+        Procrustes().fit(*make_pairs(pairs=3), **SIDES)
+
+
+def test_numbers_that_it_was_told_may_be_numpys(tmp_path):
+    told = {"k": np.int64(2), "rate": np.float32(0.5), "on": np.bool_(True), "no": None}
+    OldToNew(
+        map=AffineMap(np.eye(2), np.zeros(2)),
+        method="by hand",
+        pairs=np.int64(3),
+        settings=told,
+        **SIDES,
+    ).save(tmp_path)
+
+    loaded = OldToNew.load(tmp_path)
+
+    assert loaded.pairs == 3
+    assert loaded.settings == {"k": 2, "rate": 0.5, "on": True, "no": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"settings": {"k": np.nan}}, "`settings` should have .* 'k': nan"),
+        ({"settings": {"k": np.float32(np.inf)}}, "`settings` should have .* 'k': inf"),
+        ({"settings": {"k": [1]}}, r"`settings` should have .* 'k': \[1\]"),
+        ({"pairs": 2.5}, "`pairs` should be a whole number, zero or more"),
+        ({"pairs": "3"}, "`pairs` should be a whole number, zero or more"),
+        ({"pairs": -1}, "`pairs` should be a whole number, zero or more"),
+    ],
+)
+def test_what_json_does_not_have_is_refused_before_anything_is_written(change, message):
+    told = {"settings": {}, "pairs": 0, "method": "by hand", **SIDES, **change}
+
+    with pytest.raises(ValueError, match=message):
+        OldToNew(map=AffineMap(np.eye(2), np.zeros(2)), **told)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("side", ["old", "new"])
+@pytest.mark.parametrize("scale", [1e-30, 1e-24, 1e24, 1e30])
+def test_a_unit_whose_square_float32_lacks_is_as_good(make_pairs, method, side, scale):
+    pairs = dict(
+        zip(("old", "new"), make_pairs(9000, dtype=np.float32, noise=1.0), strict=True)
+    )
+    plain = method.fit(**pairs, **SIDES).map.matrix
+    pairs[side] = pairs[side] * np.float32(scale)
+
+    matrix = method.fit(**pairs, **SIDES).map.matrix
+
+    if not isinstance(method, Procrustes):
+        matrix = matrix * scale if side == "old" else matrix / scale
+    np.testing.assert_allclose(matrix, plain, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_rows_too_small_to_be_squared_are_refused(make_pairs, method, side):
+    pairs = dict(zip(("old", "new"), make_pairs(), strict=True))
+    pairs[side] = pairs[side] * 1e-160
+
+    with pytest.raises(ValueError, match=f"`{side}` should vary. .* within 1e-146"):
+        method.fit(**pairs, **SIDES)
+
+
+@pytest.mark.parametrize("method", [Ridge(), LowRank(2), ScaledRotation()])
+@pytest.mark.parametrize("side", ["old", "new"])
+def test_rows_too_large_to_be_squared_are_refused(make_pairs, method, side):
+    pairs = dict(zip(("old", "new"), make_pairs(), strict=True))
+    pairs[side] = pairs[side] * 1e200
+
+    with pytest.raises(ValueError, match="should be small enough for float64"):
+        method.fit(**pairs, **SIDES)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -31,6 +31,29 @@ def test_reads_memory_mapped_rows(tmp_path):
     assert AffineMap(2 * np.eye(2), np.ones(2))(rows).tolist() == [[3, 1], [1, 3]]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "largest"), [(np.float32, "1e35"), (np.float64, "1e305")]
+)
+def test_rows_too_large_to_be_mapped_are_refused(dtype, largest):
+    rows = np.zeros((5000, 2), dtype)
+    rows[4500] = float(largest)
+    affine = AffineMap(np.eye(2) * 1e10, np.zeros(2))
+
+    with pytest.raises(
+        ValueError, match=rf"`old` .* {dtype.__name__} .* row 4500, which is mapped to"
+    ):
+        affine(rows, name="old")
+    with pytest.raises(ValueError, match=r"`new` .* row 4500, which is mapped to"):
+        AffineMap(np.eye(2) * 1e-10, np.zeros(2)).inverse(rows, name="new")
+
+
+def test_what_is_under_a_mask_must_be_finite_too():
+    rows = np.ma.masked_invalid([[np.nan, 1.0]])
+
+    with pytest.raises(ValueError, match="`rows` should be finite"):
+        AffineMap(np.eye(2), np.zeros(2))(rows)
+
+
 def test_near_singular_maps_have_no_inverse():
     flat = AffineMap(np.diag([1.0, 1e-7]), np.zeros(2))
 

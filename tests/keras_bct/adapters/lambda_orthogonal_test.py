@@ -138,7 +138,12 @@ def test_survives_the_round_trip(make_pairs, sides, tmp_path):
         ({"bound": -1.0}, "`bound` should be zero or more"),
         ({"contrastive_weight": np.nan}, "`contrastive_weight` should be zero or more"),
         ({"temperature": 0.0}, "`temperature` should be above zero"),
-        ({"epochs": 0}, "`epochs` should be above zero"),
+        ({"bound": np.inf}, "`bound` should be zero or more"),
+        ({"learning_rate": "fast"}, "`learning_rate` should be above zero"),
+        ({"epochs": 0}, "`epochs` should be a whole number, at least 1"),
+        ({"epochs": 2.5}, "`epochs` should be a whole number, at least 1"),
+        ({"batch_size": np.inf}, "`batch_size` should be a whole number, at least 1"),
+        ({"seed": -1}, "`seed` should be a whole number, at least 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(change, message):

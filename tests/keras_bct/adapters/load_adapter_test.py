@@ -1,9 +1,13 @@
 """What a directory must be for an adapter to come out of it."""
 
+import contextlib
+import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from keras_bct.adapters import (
     AffineMap,
     NewToOld,
     OldToNew,
+    ResidualMap,
     Ridge,
     load_adapter,
 )
@@ -88,6 +93,73 @@ def test_a_save_that_fails_leaves_what_was_there(stored, make_pairs, sides):
 
     np.testing.assert_array_equal(load_adapter(stored).map.matrix, before.map.matrix)
     assert len(list(stored.iterdir())) == 3
+
+
+@pytest.fixture
+def bent(sides):
+    """An adapter whose map has three files more than an affine one."""
+    return OldToNew(
+        map=ResidualMap(
+            AffineMap(np.eye(5), np.zeros(5)), np.eye(5), np.zeros(5), np.eye(5)
+        ),
+        method="by hand",
+        pairs=0,
+        **sides,
+    )
+
+
+def test_an_adapter_saved_over_one_of_another_kind_leaves_nothing_of_it(stored, bent):
+    (stored / "notes.txt").write_text("mine")
+    straight = load_adapter(stored)
+    own = {"notes.txt", "adapter.json", "adapter_matrix.npy", "adapter_offset.npy"}
+
+    bent.save(stored)
+    assert len(list(stored.iterdir())) == 7
+    straight.save(stored)
+
+    assert {path.name for path in stored.iterdir()} == own
+    assert load_adapter(stored).method == "Ridge"
+
+
+def test_a_save_over_another_kind_that_is_interrupted_can_be_done_again(
+    stored, bent, monkeypatch
+):
+    straight = load_adapter(stored)
+    steps = [(Path, "unlink"), (os, "replace")]
+    for (module, step), done in itertools.product(steps, range(3)):
+        bent.save(stored)
+        with monkeypatch.context() as patch:
+            patch.setattr(module, step, fails_after(done, getattr(module, step)))
+            with pytest.raises(OSError, match="Interrupted"):
+                straight.save(stored)
+        # All of what was there, or nothing that loads.
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            assert load_adapter(stored).method == "by hand"
+        straight.save(stored)
+        assert len(list(stored.iterdir())) == 3
+        assert load_adapter(stored).method == "Ridge"
+
+
+def fails_after(calls, function):
+    """The function, until it was called so often."""
+    left = iter(range(calls))
+
+    def failing(*args, **kwargs):
+        if next(left, None) is None:
+            raise OSError("Interrupted")
+        return function(*args, **kwargs)
+
+    return failing
+
+
+def test_no_file_outside_is_removed_though_a_description_names_it(stored, bent):
+    outside = stored.parent / "precious.npy"
+    outside.write_text("mine")
+    change(stored, files={"../precious.npy": "0", str(outside): "0"})
+
+    bent.save(stored)
+
+    assert outside.read_text() == "mine"
 
 
 @pytest.mark.parametrize("side", ["old_fingerprint", "new_fingerprint"])

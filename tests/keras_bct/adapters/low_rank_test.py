@@ -47,6 +47,34 @@ def test_source_components_may_depend_on_each_other(make_pairs, sides):
     )
 
 
+@pytest.mark.parametrize("pairs", [8000, 20_000])
+def test_a_large_component_hides_no_small_one(make_pairs, sides, pairs):
+    old, new = make_pairs(pairs=pairs)
+    old = (old * [1.0, 2000.0, 1.0, 1e-6, 1.0]).astype(np.float32)
+
+    adapter = LowRank(5).fit(old, new.astype(np.float32), **sides)
+
+    np.testing.assert_allclose(
+        adapter.transform(old.astype(float)),
+        least_squares(old.astype(float), new) + new.mean(axis=0),
+        atol=1e-5,
+    )
+
+
+def test_many_float32_components_may_depend_on_each_other_or_never_change(sides):
+    # Whole numbers, so that the dependence is exact in float32.
+    generator = np.random.default_rng(0)
+    free = generator.integers(-9, 10, size=(20_000, 24))
+    turn = generator.integers(-2, 3, size=(24, 100))
+    old = np.hstack([free @ turn, np.full((20_000, 2), [0.0, 0.1])])
+    new = free[:, :30] @ generator.normal(size=(24, 5))
+
+    adapter = LowRank(5).fit(old.astype(np.float32), new.astype(np.float32), **sides)
+
+    np.testing.assert_allclose(adapter.transform(old), new, atol=1e-3)
+    assert np.abs(adapter.map.matrix).max() < 1
+
+
 def test_has_no_way_back(make_pairs, sides):
     adapter = LowRank(2).fit(*make_pairs(), **sides)
 
@@ -59,9 +87,10 @@ def test_a_rank_above_the_sizes_is_refused(make_pairs, sides):
         LowRank(4).fit(*make_pairs(old_size=3), **sides)
 
 
-def test_a_rank_of_zero_is_refused():
-    with pytest.raises(ValueError, match="`rank` should be at least 1"):
-        LowRank(0)
+@pytest.mark.parametrize("rank", [0, 2.5, np.nan, np.inf, "3", None, True])
+def test_a_rank_that_is_no_whole_number_above_zero_is_refused(rank):
+    with pytest.raises(ValueError, match="`rank` should be a whole number, at least 1"):
+        LowRank(rank)
 
 
 def test_too_few_pairs_are_refused(make_pairs, sides):

@@ -61,14 +61,48 @@ def test_many_float32_pairs_lose_no_digits_that_count(offset):
     )
 
 
-def test_rows_too_large_to_be_squared_in_float32_are_squared_in_float64():
+@pytest.mark.parametrize("constant", [0.0, 0.1])
+def test_no_component_costs_another_its_digits(constant):
     generator = np.random.default_rng(0)
-    rows = generator.normal(size=(70_000, 2)).astype(np.float32)
-    plain, large = gather([(rows, rows)]), gather([(rows * 2.0**80, rows)])
+    rows = generator.normal(size=(100_000, 4)) * [1.0, 1000.0, 1.0, 0.0]
+    rows = np.add(rows, [1000.0, 0.0, 0.0, constant]).astype(np.float32)
+    exact = rows.astype(float)
+    size = np.sqrt(np.var(exact, axis=0) * 100_000)
+    size[3] = 1.0
+
+    found = gather([(rows, rows)], sample_pairs=0)
 
     np.testing.assert_allclose(
-        large.source_scatter / 2.0**160, plain.source_scatter, rtol=1e-6
+        found.source_scatter / size / size[:, None],
+        np.cov(exact.T, bias=True) * 100_000 / size / size[:, None],
+        atol=1e-6,
     )
+
+
+@pytest.mark.parametrize("scale", [2.0**80, 2.0**-80])
+@pytest.mark.parametrize("zeros", [0, 9000])
+def test_rows_that_float32_cannot_square_are_squared_in_float64(scale, zeros):
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(20_000, 2)).astype(np.float32)
+    rows[:zeros] = 0
+    plain = gather([(rows, rows)])
+    scaled = gather([(rows * np.float32(scale),) * 2])
+
+    assert scaled.target_power == pytest.approx(plain.target_power * scale**2)
+    for name in ("source_scatter", "cross_scatter"):
+        np.testing.assert_allclose(
+            getattr(scaled, name) / scale**2, getattr(plain, name), rtol=1e-5
+        )
+
+
+def test_a_sum_of_squares_that_float64_cannot_hold_is_refused():
+    rows = np.random.default_rng(0).normal(size=(20_000, 2))
+
+    # A square is about 1e304: the sum of 4096 is held, that of 20,000 is not.
+    with pytest.raises(ValueError, match=r"`source` and `target` should be small"):
+        gather([(rows * 1e152, rows)])
+    with pytest.raises(ValueError, match=r"`source` and `target` should be small"):
+        gather([(rows, rows * 1e152)])
 
 
 def test_a_bad_row_is_found_behind_the_pairs_that_are_multiplied_exactly():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.linalg import orthogonal_procrustes
+from scipy.linalg import orthogonal_procrustes, polar
 
 from keras_bct.adapters import Procrustes
 
@@ -29,6 +29,34 @@ def test_is_scipys_rotation_of_centred_pairs(make_pairs, old_size, new_size):
     np.testing.assert_allclose(
         adapter.transform(old).mean(axis=0), new.mean(axis=0), atol=1e-10
     )
+
+
+@pytest.mark.parametrize(("old_size", "new_size"), [(3, 3), (3, 5), (5, 3)])
+def test_no_other_covaries_more_and_none_between_such_sizes_errs_less(
+    make_pairs, old_size, new_size
+):
+    old, new = make_pairs(old_size=old_size, new_size=new_size, noise=1.0)
+    old, new = old - old.mean(axis=0), new - new.mean(axis=0)
+    found = Procrustes().fit(old, new, **SIDES).map.matrix
+
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        # A little away from it, and orthonormal again: scipy's polar factor.
+        other, _ = polar(found + 0.1 * generator.normal(size=found.shape))
+        assert np.vdot(old @ other, new) < np.vdot(old @ found, new)
+        if old_size <= new_size:
+            assert ((old @ other - new) ** 2).sum() > ((old @ found - new) ** 2).sum()
+
+
+def test_to_fewer_components_it_is_not_the_one_of_least_error():
+    generator = np.random.default_rng(0)
+    old = generator.normal(size=(200, 3)) * [1.0, 1.0, 9.0]
+    new = old[:, :2]
+
+    mapped = Procrustes().fit(old, new, **SIDES).transform(old)
+
+    # Leaving out the third component would err nowhere; by chance it covaries.
+    assert ((mapped - new) ** 2).mean() > 0.1
 
 
 @given(

@@ -68,3 +68,16 @@ def test_weights_that_do_not_fit_are_refused(residual, name, value):
 def test_rows_that_are_not_finite_are_refused(residual):
     with pytest.raises(ValueError, match="infinity in row 1"):
         residual(np.array([[0.0, 0, 0], [np.nan, 0, 0]]))
+
+
+def test_rows_too_large_for_float32_are_refused():
+    tenfold = ResidualMap(
+        AffineMap(10 * np.eye(1), np.zeros(1)), np.eye(1), np.zeros(1), np.eye(1)
+    )
+
+    with pytest.raises(
+        ValueError, match=r"`old` .* within float32.* 1.0e\+39 in row 1"
+    ):
+        tenfold(np.array([[0.0], [1e39]]), name="old")
+    with pytest.raises(ValueError, match=r"`old` .* row 1, which is mapped to NaN or"):
+        tenfold(np.array([[0.0], [1e38]]), name="old")

@@ -89,7 +89,22 @@ def test_too_few_pairs_are_refused(sides):
         ResidualMLP().fit(*bent_pairs(99), **sides)
 
 
-@pytest.mark.parametrize("name", ["units", "epochs", "batch_size", "learning_rate"])
-def test_numbers_that_are_not_above_zero_are_refused(name):
-    with pytest.raises(ValueError, match=f"`{name}` should be above zero"):
-        ResidualMLP(**{name: 0})
+@pytest.mark.parametrize("value", [-1, 2.5, np.nan, "9", None])
+@pytest.mark.parametrize("name", ["units", "epochs", "batch_size", "seed"])
+def test_counts_that_are_no_whole_numbers_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` should be a whole number"):
+        ResidualMLP(**{name: value})
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "0.1"])
+def test_a_learning_rate_that_is_none_is_refused(value):
+    with pytest.raises(ValueError, match="`learning_rate` should be above zero"):
+        ResidualMLP(learning_rate=value)
+
+
+def test_numbers_may_be_numpys(sides):
+    method = ResidualMLP(
+        units=np.int64(4), epochs=np.int32(1), seed=np.int64(1), batch_size=64.0
+    )
+
+    assert method.fit(*bent_pairs(200), **sides).settings["units"] == 4

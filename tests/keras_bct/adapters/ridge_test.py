@@ -80,7 +80,13 @@ def test_components_that_say_nothing_are_no_obstacle(make_pairs, sides):
     assert np.isfinite(mapped).all()
 
 
-@pytest.mark.parametrize("strengths", [(), (0.0,), (-1.0, 1.0), (np.inf,), 3.0])
+@pytest.mark.parametrize(
+    "strengths",
+    [
+        *((), (0.0,), (-1.0, 1.0), (np.inf,), (np.nan,), 3.0),
+        *("abc", ("1", "2"), (None,), ((1.0,), (1.0, 2.0)), (True,)),
+    ],
+)
 def test_strengths_that_are_none_are_refused(strengths):
     with pytest.raises(ValueError, match="`strengths` should be"):
         Ridge(strengths=strengths)

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bct.adapters import NewToOld, OldToNew, SavedModelMap, load_adapter
+from keras_bct.adapters import (
+    AffineMap,
+    NewToOld,
+    OldToNew,
+    SavedModelMap,
+    load_adapter,
+)
 
 
 class Network(tf.Module):
@@ -134,6 +140,23 @@ def test_rows_of_the_wrong_kind_are_refused(stored):
         adapter.inverse_transform(np.ones((1, 3)))
 
 
+def test_rows_that_float32_cannot_hold_are_refused(make):
+    adapter = make(side_size=1)
+    rows, side = np.ones((5000, 2)), np.ones((5000, 1))
+    large = np.where(np.arange(5000) == 4500, 1e39, 1.0)[:, None]
+
+    with pytest.raises(ValueError, match=r"`old` .* float32.* 1.0e\+39 in row 4500"):
+        adapter.transform(rows * large, side_information=side)
+    with pytest.raises(ValueError, match=r"`side_information` .* float32.* row 4500"):
+        adapter.log_variance(rows, side_information=side * large)
+
+
+def test_rows_that_a_network_takes_to_infinity_are_refused(stored):
+    # The network doubles them.
+    with pytest.raises(ValueError, match=r"`old` .* row 1, which is mapped to"):
+        load_adapter(stored).transform(np.array([[1.0, 1.0], [1.0, 3e38]]))
+
+
 def test_is_a_savedmodel_that_others_can_serve(stored):
     served = tf.saved_model.load(str(stored)).signatures["transform"]
 
@@ -149,6 +172,17 @@ def test_a_loaded_adapter_can_be_saved_elsewhere(stored, tmp_path):
         assert load_adapter(directory).transform(np.ones((1, 2))).tolist() == [
             [2, 2, 0]
         ]
+
+
+def test_a_closed_form_saved_over_it_leaves_nothing_of_it(stored, sides):
+    affine = AffineMap(np.eye(2), np.zeros(2))
+    OldToNew(map=affine, method="by hand", pairs=0, **sides).save(stored)
+
+    assert sorted(path.name for path in stored.rglob("*")) == [
+        "adapter.json",
+        "adapter_matrix.npy",
+        "adapter_offset.npy",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,17 @@ def test_scales_by_least_squares_after_scipys_rotation(make_pairs, sides):
     np.testing.assert_allclose(adapter.transform(old), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("pairs", [8000, 20_000])
+def test_a_large_component_hides_no_small_one(sides, pairs):
+    generator = np.random.default_rng(0)
+    old = generator.normal(size=(pairs, 3)) * [1.0, 2000.0, 1e-3]
+    old = old.astype(np.float32)
+
+    matrix = ScaledRotation().fit(old, 2 * old, **sides).map.matrix
+
+    np.testing.assert_allclose(matrix, 2 * np.eye(3), atol=1e-5)
+
+
 @pytest.mark.parametrize(("old_size", "new_size"), [(3, 6), (6, 3)])
 def test_takes_sizes_that_differ(make_pairs, sides, old_size, new_size):
     old, new = make_pairs(old_size=old_size, new_size=new_size)
