@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -43,6 +43,10 @@ class ClosedForm(Method):
             The map, and what the method was told or chose.
         """
 
+    def solve_backward(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
+        """Find the map from new to old, where it is another kind than `solve`'s."""
+        return self.solve(statistics)
+
     def learn(
         self, source: NDArray[Any], target: NDArray[Any], names: tuple[str, str]
     ) -> tuple[AffineMap, Settings]:
@@ -67,7 +71,9 @@ class ClosedForm(Method):
             ValueError: As `fit`, as soon as a block shows it.
             TypeError: No floating type.
         """
-        return self._fit_blocks(OldToNew, blocks, old_fingerprint, new_fingerprint)
+        return self._fit_blocks(
+            OldToNew, blocks, old_fingerprint, new_fingerprint, self.solve
+        )
 
     def fit_backward_blocks(
         self,
@@ -78,7 +84,9 @@ class ClosedForm(Method):
     ) -> NewToOld:
         """Fit a map from new embeddings to old ones; the rest as `fit_blocks`."""
         turned = ((new, old) for old, new in blocks)
-        return self._fit_blocks(NewToOld, turned, old_fingerprint, new_fingerprint)
+        return self._fit_blocks(
+            NewToOld, turned, old_fingerprint, new_fingerprint, self.solve_backward
+        )
 
     def _fit_blocks(
         self,
@@ -86,11 +94,12 @@ class ClosedForm(Method):
         blocks: Iterable[Pair],
         old_fingerprint: str,
         new_fingerprint: str,
+        solve: Callable[[PairStatistics], tuple[AffineMap, Settings]],
     ) -> A:
         check_fingerprints(old_fingerprint, new_fingerprint)
         statistics = self._gather(blocks, (direction.source, direction.target))
         self._check_pairs(statistics.pairs, *statistics.cross_scatter.shape)
-        found, settings = self.solve(statistics)
+        found, settings = solve(statistics)
         return direction(
             map=found,
             old_fingerprint=old_fingerprint,

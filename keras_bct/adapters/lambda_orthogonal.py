@@ -5,20 +5,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keras_bct.adapters.adapter import NewToOld, OldToNew
-from keras_bct.adapters.affine_map import AffineMap
-from keras_bct.adapters.method import Method, Settings
+from keras_bct.adapters.affine_map import AffineMap, Floats
+from keras_bct.adapters.closed_form import ClosedForm
+from keras_bct.adapters.method import Settings
 from keras_bct.adapters.near_rotation import (
     deviation,
     least_squares_within,
     nearest,
 )
-from keras_bct.adapters.pair_statistics import gather
+from keras_bct.adapters.pair_statistics import PairStatistics
 from keras_bct.adapters.procrustes import rotation
 from keras_bct.adapters.ridge import Ridge
 from keras_bct.adapters.scaled_sides import ScaledSides
@@ -27,7 +28,7 @@ Labels = Sequence[str] | NDArray[np.str_]
 
 
 @dataclass(frozen=True)
-class LambdaOrthogonal(Method):
+class LambdaOrthogonal(ClosedForm):
     """A backward map that is nearly a rotation, and a free forward map.
 
     `fit_backward` gives B, from new to old: of the maps with `|B'B - I|_F <= lambda`
@@ -36,10 +37,10 @@ class LambdaOrthogonal(Method):
     larger lambda, the more it may bend to the old space, up to least squares. `fit`
     gives the map for the old gallery, which is not bound: `Ridge`.
 
-    Where labels are given both are trained on by Keras, with a supervised contrastive
-    term: a mapped embedding is drawn to the target embeddings of its class and pushed
-    from others; the bound is then the paper's penalty on
-    `max(0, |B'B - I|_F - lambda)`.
+    Where labels are given, which the fits with `_blocks` do not take, both are trained
+    on by Keras, with a supervised contrastive term: a mapped embedding is drawn to the
+    target embeddings of its class and pushed from others; the bound is then the paper's
+    penalty on `max(0, |B'B - I|_F - lambda)`.
 
     B is found for sides that are centred and scaled to the same total variance, so
     that the unit of either does not matter: the stored matrix is B times the ratio of
@@ -69,6 +70,8 @@ class LambdaOrthogonal(Method):
         learning, NeurIPS 2025. METHODS.md, section 5. The contrastive term has the form
         of `keras_bct.losses.Contrastive`.
     """
+
+    sample_pairs: ClassVar[int] = Ridge.sample_pairs
 
     bound: float = 1.0
     contrastive_weight: float = 0.1
@@ -159,9 +162,30 @@ class LambdaOrthogonal(Method):
             bound: lambda, or None: the map may be as far from a rotation as it likes.
         """
         codes = None if labels is None else _codes(labels, len(source))
-        statistics = gather(
-            [(source, target)], names=names, sample_pairs=Ridge.sample_pairs
-        )
+        statistics = self._gather([(source, target)], names)
+        found, sides = self._optimum(statistics, bound)
+        if codes is None or not self.contrastive_weight:
+            return self._map(found, sides, bound, weight=0.0)
+        from keras_bct.adapters.lambda_training import train
+
+        found, shift = train(self, found, source, target, sides, codes, bound)
+        if bound is not None:
+            # Training only nears the bound.
+            found = nearest(found, bound)
+        return self._map(found, sides, bound, self.contrastive_weight, shift)
+
+    def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
+        """Find the forward map, which is not bound, without labels."""
+        return self._map(*self._optimum(statistics, None), None, weight=0.0)
+
+    def solve_backward(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
+        """Find B, without labels."""
+        return self._map(*self._optimum(statistics, self.bound), self.bound, weight=0.0)
+
+    def _optimum(
+        self, statistics: PairStatistics, bound: float | None
+    ) -> tuple[Floats, ScaledSides]:
+        """The matrix of least squared error within the bound, between scaled sides."""
         sides = ScaledSides.of(statistics)
         found = Ridge().solve(statistics)[0].matrix * sides.ratio
         if bound is not None and deviation(found) > bound:
@@ -172,14 +196,16 @@ class LambdaOrthogonal(Method):
                 bound,
                 min(starts, key=functools.partial(sides.error, statistics)),
             )
-        shift = np.zeros(found.shape[1])
-        if codes is not None and self.contrastive_weight:
-            from keras_bct.adapters.lambda_training import train
+        return found, sides
 
-            found, shift = train(self, found, source, target, sides, codes, bound)
-            if bound is not None:
-                # Training only nears the bound.
-                found = nearest(found, bound)
+    def _map(
+        self,
+        found: Floats,
+        sides: ScaledSides,
+        bound: float | None,
+        weight: float,
+        shift: Floats | float = 0.0,
+    ) -> tuple[AffineMap, Settings]:
         matrix = found / sides.ratio
         return (
             AffineMap(
@@ -191,7 +217,7 @@ class LambdaOrthogonal(Method):
             {
                 "bound": bound,
                 "deviation": deviation(found),
-                "contrastive_weight": 0.0 if codes is None else self.contrastive_weight,
+                "contrastive_weight": weight,
             },
         )
 

@@ -5,10 +5,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_bct.adapters import LowRank, Procrustes, Ridge, ScaledRotation, gather
+from keras_bct.adapters import (
+    LambdaOrthogonal,
+    LowRank,
+    Procrustes,
+    Ridge,
+    ScaledRotation,
+    gather,
+)
 
 SIDES = {"old_fingerprint": "old-model", "new_fingerprint": "new-model"}
-METHODS = (Procrustes(), Ridge(), LowRank(2), ScaledRotation())
+METHODS = (
+    Procrustes(),
+    Ridge(),
+    LowRank(2),
+    ScaledRotation(),
+    LambdaOrthogonal(bound=0.1),
+)
 
 
 def cut(old, new, sizes):
