@@ -24,7 +24,8 @@ class ClosedForm(Method):
 
     Attributes:
         needs_own_scatter: Whether `solve` reads the source's own scatter.
-        needs_target_power: Whether it reads the target's power.
+        needs_target_power: Whether it reads the target's power, or has it summed to
+            refuse a target that is too large.
         sample_pairs: How many pairs `solve` needs to see as they are, at most.
     """
 

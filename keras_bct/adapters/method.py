@@ -22,8 +22,6 @@ from keras_bct.adapters.embedding_rows import embedding_rows
 from keras_bct.adapters.pair_statistics import check_lengths
 
 A = TypeVar("A", bound=Adapter)
-RIDGE_PAIRS = 3
-"""How many pairs `Ridge` takes, whatever the sizes."""
 
 Settings = dict[str, Setting]
 Learn = Callable[
@@ -131,11 +129,10 @@ class Method(abc.ABC):
     def _check_pairs(self, pairs: int, input_size: int, output_size: int) -> None:
         fewest = self.fewest_pairs(input_size, output_size)
         if pairs < fewest:
-            other = ", or take Ridge" if pairs >= RIDGE_PAIRS else ""
             raise ValueError(
                 f"{self.name} from {input_size} to {output_size} components should "
                 f"have at least {fewest} pairs. Received: {pairs}; embed more items "
-                f"with both versions{other}."
+                "with both versions."
             )
 
     def _check_whole(self, *names: str, least: int = 1) -> None:

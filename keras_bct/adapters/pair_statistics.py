@@ -28,7 +28,6 @@ _EXACT_PAIRS = 2**13
 # A component whose mean is so many times its spread, both squared, would cost the
 # products digits: rows are centred then, which takes a pass of its own.
 _FAR = 10.0
-_ORIGIN_ROWS = 512
 _SUMMED_ROWS = 32
 # Of `sum x_i^2` and `sum x_j^2`, the share of their geometric mean by which
 # `sum x_i x_j` may be wrong.
@@ -116,8 +115,7 @@ def gather(
             chosen = PairSample(sample_pairs, *sizes, seed)
             total = _Sums(source, target, names, own_scatter, target_power)
         total.add(source, target)
-        if sample_pairs:
-            chosen.offer(source, target)
+        chosen.offer(source, target)
     if total is None or chosen is None:
         raise ValueError("`blocks` should give at least one pair. Received none.")
     return total.statistics(chosen.sides())
@@ -257,8 +255,8 @@ def _sum(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _origin(rows: NDArray[Any]) -> Floats | None:
-    """The mean of the first rows where a component's is far off, else None for zero."""
-    values = rows[:_ORIGIN_ROWS].astype(np.float64)
+    """The mean of the first block, where a component's is far off; else None: zero."""
+    values = rows.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         mean = values.mean(axis=0)
         far = mean**2 > _FAR * values.var(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_bct.adapters.affine_map import AffineMap, Floats
 from keras_bct.adapters.closed_form import ClosedForm
-from keras_bct.adapters.method import RIDGE_PAIRS, Settings
+from keras_bct.adapters.method import Settings
 from keras_bct.adapters.pair_statistics import SAMPLE_PAIRS, PairStatistics
 
 _STEPS = 25
@@ -83,7 +83,7 @@ class Ridge(ClosedForm):
 
     def fewest_pairs(self, input_size: int, output_size: int) -> int:
         """Three: one left out of two leaves no variance."""
-        return RIDGE_PAIRS
+        return 3
 
     def solve(self, statistics: PairStatistics) -> tuple[AffineMap, Settings]:
         """Choose the strength and find its map.

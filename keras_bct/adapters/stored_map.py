@@ -33,8 +33,9 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
     """Write a map's files and their description.
 
     They are written beside their places first and moved when all are whole: the
-    description, then `saved_model.pb` where there is one, last. The files of an adapter
-    that was there before are gone by then.
+    description first, which is refused while its files are not there, and
+    `saved_model.pb` last. The files of an adapter that was there before are gone by
+    then.
 
     Args:
         directory: Made when it does not exist; files of the same names are replaced.
@@ -53,11 +54,9 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
             **{name: getattr(embedding_map, name) for name in _SIZES},
             **words,
         ).write(space)
-        last = [DESCRIPTION, *(name for name in names if name == SAVED_MODEL)]
         (directory / SAVED_MODEL).unlink(missing_ok=True)
         _remove_replaced(directory, keep=names)
-        (directory / DESCRIPTION).unlink(missing_ok=True)
-        for name in [*(name for name in names if name not in last), *last]:
+        for name in [DESCRIPTION, *sorted(names, key=lambda name: name == SAVED_MODEL)]:
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(space / name, directory / name)
 
@@ -65,8 +64,8 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
 def _remove_replaced(directory: Path, keep: list[str]) -> None:
     """Remove what an adapter that is saved over has beside the new one's files.
 
-    Its description stays until the last of them is gone: who is interrupted finds them
-    again, and a description whose files are missing is refused.
+    Its description stays until the new one takes its place: who is interrupted finds
+    all files again that an adapter had, or was to have.
     """
     try:
         stale = AdapterDescription.read(directory).files.keys() - set(keep)
@@ -74,7 +73,7 @@ def _remove_replaced(directory: Path, keep: list[str]) -> None:
         return
     # Looked for, not taken at its word: a description may name files of others.
     for path in list(directory.rglob("*")) if stale else []:
-        if path.relative_to(directory).as_posix() in stale:
+        if path.is_file() and path.relative_to(directory).as_posix() in stale:
             path.unlink()
             with contextlib.suppress(OSError):
                 os.removedirs(path.parent)

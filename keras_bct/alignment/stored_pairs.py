@@ -10,7 +10,11 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from keras_bct.adapters.embedding_rows import embedding_rows, refuse_not_finite
+from keras_bct.adapters.embedding_rows import (
+    embedding_rows,
+    float32_rows,
+    refuse_not_finite,
+)
 from keras_bct.alignment.recipe import AlignmentRecipe
 from keras_bct.classifier import Classifier
 from keras_bct.data.batch_order import epoch_order
@@ -61,10 +65,8 @@ class StoredPairs:
                     f"`{name}` should have a row for each of the items in `old`, at "
                     f"least one. Received: {len(found)} rows and {len(old)}."
                 )
-            with np.errstate(over="ignore"):
-                checked[name] = found.astype(np.float32)
-            # What float32 cannot hold is as bad as infinity.
-            refuse_not_finite(name, checked[name])
+            refuse_not_finite(name, found)
+            checked[name] = float32_rows(name, found)
         names = None if labels is None else np.asarray(labels).astype(np.str_)
         if names is not None and names.shape != (len(old),):
             raise ValueError(

@@ -12,6 +12,7 @@ from keras_bct.adapters.embedding_rows import (
     BLOCK_ROWS,
     embedding_rows,
     refuse_not_finite,
+    refuse_overflow,
 )
 from keras_bct.backfill.class_centres import label_array
 from keras_bct.backfill.distance import Floats
@@ -94,4 +95,5 @@ def alignment_error(
             {"embedding": rows[1], "label": codes[block]},
             {"embedding": rows[0], "classes": frozen(rows[0])},
         )
+        refuse_overflow("mapped", errors[block], start)
     return errors.astype(np.float64)

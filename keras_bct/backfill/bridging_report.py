@@ -29,6 +29,8 @@ GOAL = 0.95
 WORTH = 0.5
 """A map that recovers less of a full backfill's gain is warned of."""
 
+_LEAST_EXPLAINED = 0.01
+
 _METRICS = ("retrieval/mAP", "retrieval/CMC@1")
 
 
@@ -153,12 +155,13 @@ def bridging_report(
     comparison: Comparison | None = None
     to_backfill: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
-    if missed >= 1:
+    explained = _explained(mapped, target)
+    if explained < _LEAST_EXPLAINED:
         warnings = (
-            f"the map is no nearer to the rows of `{adapter.target}` than their mean "
-            f"is: its squared error of {squared:.4g} is {missed:.1%} of their variance "
-            f"of {variance:.4g}. Make sure that `old` and `new` are not exchanged and "
-            "are of the versions that it was fitted to.",
+            f"the map explains {explained:.1%} of the variance of the rows of "
+            f"`{adapter.target}`, whatever it is multiplied by. Make sure that `old` "
+            "and `new` are not exchanged and are of the versions that it was fitted "
+            "to.",
         )
     if labels is not None:
         if order is None and log_variance is not None:
@@ -191,6 +194,17 @@ def bridging_report(
         to_backfill=to_backfill,
         warnings=warnings,
     )
+
+
+def _explained(mapped: NDArray[Any], target: NDArray[Any]) -> float:
+    """The share of the target's variance that the best multiple of the map explains.
+
+    0 where that multiple is not above zero: the map leads elsewhere.
+    """
+    sides = [rows - rows.mean(axis=0) for rows in (mapped.astype(np.float64), target)]
+    powers = [float(np.vdot(side, side)) for side in sides]
+    along = max(float(np.vdot(*sides)), 0.0)
+    return along**2 / (powers[0] * powers[1]) if all(powers) else 0.0
 
 
 def _default_protocol() -> Protocol:

@@ -89,8 +89,11 @@ def rowwise_distance(
         )
     result = np.empty(len(left))
     for block in finite_blocks(left_name, left):
-        one = left[block].astype(np.float64)
-        other = right[block if rows is None else rows[block]].astype(np.float64)
+        # In C's order whatever the caller's: in another, sums along a row depend on
+        # how many rows there are.
+        one = left[block].astype(np.float64, order="C")
+        other = right[block if rows is None else rows[block]]
+        other = other.astype(np.float64, order="C")
         refuse_not_finite(right_name, other, block.start)
         if distance == "cosine":
             one = unit_rows(left_name, one, block.start)

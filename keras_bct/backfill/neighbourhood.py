@@ -75,22 +75,26 @@ def neighbourhood_distance(
             f"`references`. Received: {neighbours} with {len(rows)} items and "
             f"{references} references."
         )
-    largest = 0.0
-    for block in finite_blocks("embeddings", rows):
-        largest = max(largest, float(np.abs(rows[block]).max()))
-        if distance == "cosine":
-            unit_rows("embeddings", rows[block].astype(np.float64), block.start)
     sample = rows[
         np.sort(np.random.default_rng(seed).choice(len(rows), sampled, replace=False))
     ]
+    # Far from the origin float32 tells rows apart only relative to one of them.
+    origin = np.zeros(rows.shape[1])
+    if distance == "l2":
+        origin = sample.mean(axis=0, dtype=np.float64)
+    largest = 0.0
+    for block in finite_blocks("embeddings", rows):
+        largest = max(largest, float(np.abs(rows[block] - origin).max()))
+        if distance == "cosine":
+            unit_rows("embeddings", rows[block].astype(np.float64), block.start)
     # To the range of float32; by a power of two, which rounds nothing.
     exponent = -np.frexp(largest)[1]
-    searched = np.ldexp(sample.astype(np.float64), exponent)
+    searched = np.ldexp(sample - origin, exponent)
     result = np.empty(len(rows))
     for start in range(0, len(rows), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         found = nearest(
-            np.ldexp(rows[block].astype(np.float64), exponent),
+            np.ldexp(rows[block] - origin, exponent),
             searched,
             neighbours + 1,
             distance=distance,

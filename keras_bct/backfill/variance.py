@@ -36,7 +36,8 @@ def predicted_variance(log_variance: NDArray[Any]) -> NDArray[np.float64]:
             "`log_variance` should have shape (n,) or (n, d) and a floating type. "
             f"Received: shape {values.shape}, dtype {values.dtype}."
         )
-    values = values.astype(np.float64)
+    # In C's order: in another, sums along a row depend on how many rows there are.
+    values = values.astype(np.float64, order="C")
     if not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0, 0])
         raise ValueError(

@@ -9,7 +9,11 @@ import numpy as np
 from keras import ops
 from numpy.typing import NDArray
 
-from keras_bct.adapters.embedding_rows import embedding_rows, refuse_not_finite
+from keras_bct.adapters.embedding_rows import (
+    embedding_rows,
+    float32_rows,
+    refuse_not_finite,
+)
 from keras_bct.layers.frozen_classifier import FrozenClassifier
 
 INPUTS = ("old_embedding", "side_information")
@@ -156,10 +160,11 @@ class AlignmentModel(keras.Model):
         for start in range(0, max(len(old), 1), batch_size):
             inputs = {}
             for name, side in sides.items():
-                with np.errstate(over="ignore"):
-                    rows = side[start : start + batch_size].astype(np.float32)
-                refuse_not_finite(_ARGUMENTS[name], rows, start)
-                inputs[name] = ops.convert_to_tensor(rows)
+                rows, argument = side[start : start + batch_size], _ARGUMENTS[name]
+                refuse_not_finite(argument, rows, start)
+                inputs[name] = ops.convert_to_tensor(
+                    float32_rows(argument, rows, start)
+                )
             outputs = self.aligned(inputs)
             aligned.append(ops.convert_to_numpy(outputs["embedding"]))
             if "log_variance" in outputs:

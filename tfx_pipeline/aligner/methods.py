@@ -74,7 +74,7 @@ def fit(
             fitted = chosen.fit(pairs.old, pairs.new, **versions)
         fitted.save(directory)
         return fitted
-    # Keras, and minutes of training, for this one alone.
+    # Keras takes seconds to import, and closed forms do without.
     from keras_bct.alignment import fit_alignment
     from keras_bct.alignment.export_alignment import export_alignment
 

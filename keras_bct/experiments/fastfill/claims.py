@@ -105,13 +105,15 @@ def gap_closed(setting: Setting, title: str) -> FastFillClaim:
 
 
 def gap_closed_before(setting: Setting, title: str, other: str) -> FastFillClaim:
-    """The gap closes earlier in one order than in another."""
+    """The gap closes earlier in one order than in another, or never opened in it."""
 
     def judge(numbers: Numbers) -> Judged:
         rows = numbers[setting.name]
         one, two = (share_of_closing(rows[name]) for name in (title, other))
-        return one < two, f"from {one:.0%} on, and from {two:.0%} on"
+        return one < two or one == 0, f"from {one:.0%} on, and from {two:.0%} on"
 
     return FastFillClaim(
-        f"{setting.name}: the gap of {title} closes before that of {other}", judge
+        f"{setting.name}: the gap of {title}, if it was open, closes before that of "
+        f"{other}",
+        judge,
     )

@@ -129,13 +129,10 @@ def test_pairs_that_cannot_be_fitted_are_refused(old, new, error, message):
         Ridge().fit(old, new, **SIDES)
 
 
-@pytest.mark.parametrize("pairs", [1, 2])
-def test_too_few_pairs_for_ridge_are_no_reason_to_take_it(make_pairs, pairs):
-    for method in METHODS:
-        with pytest.raises(ValueError, match=r"with both versions\.$"):
-            method.fit(*make_pairs(pairs=pairs), **SIDES)
-    with pytest.raises(ValueError, match=r"with both versions, or take Ridge\.$"):
-        Procrustes().fit(*make_pairs(pairs=3), **SIDES)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_too_few_pairs_are_refused_with_what_to_do(make_pairs, method):
+    with pytest.raises(ValueError, match=r"Received: 2; embed more items with both"):
+        method.fit(*make_pairs(pairs=2), **SIDES)
 
 
 def test_numbers_that_it_was_told_may_be_numpys(tmp_path):

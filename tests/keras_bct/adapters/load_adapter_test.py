@@ -140,6 +140,22 @@ def test_a_save_over_another_kind_that_is_interrupted_can_be_done_again(
         assert load_adapter(stored).method == "Ridge"
 
 
+@pytest.mark.parametrize("done", range(4))
+def test_what_an_interrupted_save_has_left_the_next_of_another_kind_removes(
+    stored, bent, monkeypatch, done
+):
+    straight = load_adapter(stored)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fails_after(done, os.replace))
+        with pytest.raises(OSError, match="Interrupted"):
+            bent.save(stored)
+
+    straight.save(stored)
+
+    assert len(list(stored.iterdir())) == 3
+    assert load_adapter(stored).method == "Ridge"
+
+
 def fails_after(calls, function):
     """The function, until it was called so often."""
     left = iter(range(calls))

@@ -182,6 +182,18 @@ def test_a_fit_in_blocks_is_the_fit_at_once(make_pairs, method):
         np.testing.assert_allclose(streamed.map.matrix, whole.map.matrix, rtol=1e-10)
 
 
+@pytest.mark.parametrize("far", [10.0, 50.0])
+def test_one_item_many_times_over_at_the_start_costs_no_digits(far):
+    """Blank pictures, for example, which no other item is near."""
+    rows = np.random.default_rng(0).normal(size=(20_000, 16)).astype(np.float32)
+    rows[:512] = far
+    exact = np.cov(rows.astype(float).T, bias=True) * len(rows)
+
+    for ordered in (rows, rows[::-1]):
+        found = gather([(ordered, ordered)]).source_scatter
+        np.testing.assert_allclose(found, exact, atol=3e-6 * np.abs(exact).max())
+
+
 def test_the_sample_is_even_over_the_stream():
     rows = np.arange(40_000.0)[:, None]
 

@@ -180,31 +180,39 @@ def test_the_first_items_are_those_of_the_predicted_variance():
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_a_map_no_better_than_the_mean_is_warned_of_without_labels(backward):
+def test_a_map_that_explains_nothing_is_warned_of_without_labels(backward):
     fit = Ridge().fit_backward if backward else Ridge().fit
     old, new, _ = versions()
     adapter = fit(old, new, **SIDES)
     # Pairs that are none: each row beside another item's.
     rows = {"old": old, "new": new[::-1]}
     mapped, target = adapter.transform(rows[adapter.source]), rows[adapter.target]
-    error = target.shape[1] * mean_squared_error(target, mapped)
-    spread = target.var(axis=0).sum()
+    sides = [side - side.mean(axis=0) for side in (mapped, target)]
+    correlation = max(np.corrcoef(*(side.ravel() for side in sides))[0, 1], 0)
 
     report = bridging_report(adapter, **rows)
 
     (warning,) = report.warnings
-    assert f"no nearer to the rows of `{adapter.target}` than their mean" in warning
-    assert (
-        f"squared error of {error:.4g} is {error / spread:.1%} of their variance of "
-        f"{spread:.4g}" in warning
-    )
+    assert f"explains {correlation**2:.1%} of the variance of the rows" in warning
+    assert f"`{adapter.target}`, whatever it is multiplied by" in warning
     assert warning in str(report)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 30.0])
+def test_a_map_to_the_right_place_is_sound_whatever_its_lengths(factor):
+    """A rotation, or a map to unit vectors, leads to other lengths by nature."""
+    _, new, _ = versions()
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+
+    report = bridging_report(by_hand(factor * turn.T), new @ turn, new)
+
+    assert report.warnings == ()
 
 
 def test_exchanged_sides_are_warned_of_where_the_map_shows_it():
     # Not where it nearly does nothing: then either side is as near.
-    old, new, _ = versions()
-    old = 3 * new @ np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+    _, new, _ = versions()
+    old = 3 * np.roll(new, 1, axis=1)
     adapter = Ridge().fit(old, new, **SIDES)
 
     assert bridging_report(adapter, old, new).warnings == ()

@@ -92,3 +92,13 @@ def test_the_item_alone_is_the_sparsest():
 def test_what_has_no_neighbourhood_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         neighbourhood_distance(**({"embeddings": np.eye(3)} | change))
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6])
+def test_far_from_the_origin_neighbours_are_the_same(far):
+    rows = np.random.default_rng(0).normal(size=(300, 8))
+
+    found = neighbourhood_distance(rows + far, neighbours=5)
+
+    # Adding 1e6 to float64 costs ten digits of sixteen.
+    np.testing.assert_allclose(found, neighbourhood_distance(rows, neighbours=5), 1e-7)

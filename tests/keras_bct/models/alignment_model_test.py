@@ -146,7 +146,7 @@ def test_side_information_is_asked_for_and_refused_as_in_training():
         ({"old": np.ones(OLD, "float32")}, ValueError, r"`old`.*\(n, 4\).*\(4,\)"),
         ({"old": np.ones((3, OLD), int)}, TypeError, "`old`.*floating"),
         ({"old": np.full((3, OLD), np.nan)}, ValueError, "`old`.*finite.*row 0"),
-        ({"old": np.full((3, OLD), 1e39)}, ValueError, "`old`.*finite.*row 0"),
+        ({"old": np.full((3, OLD), 1e39)}, ValueError, "`old`.*within float32.*row 0"),
         ({"batch_size": 0}, ValueError, "`batch_size` should be at least 1.*0"),
     ],
 )
