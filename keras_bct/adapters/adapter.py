@@ -6,7 +6,6 @@ stand for the other.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from keras_bct.adapters.description import (
 )
 from keras_bct.adapters.embedding_map import EmbeddingMap, check_side_information
 from keras_bct.adapters.stored_map import read_map, write_adapter
+from keras_bct.checked_numbers import whole_number
 
 _A = TypeVar("_A", bound="Adapter")
 
@@ -60,15 +60,10 @@ class Adapter:
     def __post_init__(self) -> None:
         """Refuse sides that nothing could tell apart, and what cannot be saved."""
         check_fingerprints(self.old_fingerprint, self.new_fingerprint)
-        if not isinstance(self.pairs, numbers.Integral) or self.pairs < 0:
-            raise ValueError(
-                "`pairs` should be a whole number, zero or more. Received: "
-                f"{self.pairs!r}."
-            )
         plain = {
             name: plain_setting(name, self.settings[name]) for name in self.settings
         }
-        object.__setattr__(self, "pairs", int(self.pairs))
+        object.__setattr__(self, "pairs", whole_number("pairs", self.pairs, least=0))
         object.__setattr__(self, "settings", MappingProxyType(plain))
 
     @property

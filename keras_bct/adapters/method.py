@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import abc
-import math
-import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +18,7 @@ from keras_bct.adapters.description import Setting
 from keras_bct.adapters.embedding_map import EmbeddingMap
 from keras_bct.adapters.embedding_rows import embedding_rows
 from keras_bct.adapters.pair_statistics import check_lengths
+from keras_bct.checked_numbers import finite_number, whole_number
 
 A = TypeVar("A", bound=Adapter)
 
@@ -138,24 +137,11 @@ class Method(abc.ABC):
     def _check_whole(self, *names: str, least: int = 1) -> None:
         """Refuse attributes that are no whole numbers; make the others `int`."""
         for name in names:
-            value = getattr(self, name)
-            if not _is_number(value) or value != int(value) or value < least:
-                raise ValueError(
-                    f"`{name}` should be a whole number, at least {least}. "
-                    f"Received: {value!r}."
-                )
-            object.__setattr__(self, name, int(value))
+            checked = whole_number(name, getattr(self, name), least)
+            object.__setattr__(self, name, checked)
 
     def _check_positive(self, *names: str, or_zero: bool = False) -> None:
         """Refuse attributes that are no numbers above zero; make the others `float`."""
         for name in names:
-            value = getattr(self, name)
-            if not _is_number(value) or value < 0 or (value == 0 and not or_zero):
-                wanted = "zero or more" if or_zero else "above zero"
-                raise ValueError(f"`{name}` should be {wanted}. Received: {value!r}.")
-            object.__setattr__(self, name, float(value))
-
-
-def _is_number(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value)
+            checked = finite_number(name, getattr(self, name), or_zero=or_zero)
+            object.__setattr__(self, name, checked)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from typing import Any, NoReturn
+
+from keras_bct.checked_numbers import finite_number, whole_number
 
 CHOICES = {
     "components": ("mean", "sum"),
     "uncertainty": ("none", "one", "components"),
     "base": ("none", "ridge"),
 }
-WHOLE_NUMBERS = {
+_WHOLE_NUMBERS = {
     "hidden_size": 1,
     "epochs": 1,
     "batch_size": 1,
     "warm_up_epochs": 0,
     "seed": 0,
 }
-"""With the least that each may be."""
+_ABOVE_ZERO = ("learning_rate", "prototype_scale", "log_variance_weight")
+_SHARES = ("held_out_classes", "dropout", "label_smoothing")
+_FROM_ZERO_ON = (
+    "discriminative_weight",
+    "weight_decay",
+    "batch_statistics_share",
+    *_SHARES,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,25 +102,19 @@ class AlignmentRecipe:
                 self._refuse(name, f"be one of {', '.join(choices)}")
         if not isinstance(self.unit_length, bool):
             self._refuse("unit_length", "be true or false")
-        for name, least in WHOLE_NUMBERS.items():
+        for name, least in _WHOLE_NUMBERS.items():
+            whole = whole_number(name, getattr(self, name), least)
+            object.__setattr__(self, name, whole)
+        for name in (*_ABOVE_ZERO, *_FROM_ZERO_ON):
             value = getattr(self, name)
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not whole or value < least:
-                self._refuse(name, f"be a whole number, at least {least}")
-        for name in ("discriminative_weight", "weight_decay"):
-            if not 0 <= self._finite(name):
-                self._refuse(name, "not be negative")
-        for name in ("learning_rate", "prototype_scale"):
-            if not 0 < self._finite(name):
-                self._refuse(name, "be above zero")
-        if self.log_variance_weight is not None:
-            if not 0 < self._finite("log_variance_weight"):
-                self._refuse("log_variance_weight", "be above zero, or null")
-        if not 0 <= self._finite("batch_statistics_share") <= 1:
-            self._refuse("batch_statistics_share", "be in [0, 1]")
-        for name in ("held_out_classes", "dropout", "label_smoothing"):
-            if not 0 <= self._finite(name) < 1:
-                self._refuse(name, "be in [0, 1)")
+            if name != "log_variance_weight" or value is not None:
+                finite = finite_number(name, value, or_zero=name in _FROM_ZERO_ON)
+                object.__setattr__(self, name, finite)
+        for name in _SHARES:
+            if getattr(self, name) >= 1:
+                self._refuse(name, "be below 1")
+        if self.batch_statistics_share > 1:
+            self._refuse("batch_statistics_share", "be at most 1")
         if self.dropout and self.base == "none":
             raise ValueError(
                 "`dropout` is of the hidden units of a map on a base. Received: "
@@ -125,12 +126,6 @@ class AlignmentRecipe:
                 "`warm_up_epochs` should be fewer than `epochs`. Received: "
                 f"{self.warm_up_epochs} of {self.epochs}"
             )
-
-    def _finite(self, name: str) -> float:
-        value = getattr(self, name)
-        if not isinstance(value, numbers.Real) or not math.isfinite(value):
-            self._refuse(name, "be a finite number")
-        return float(value)
 
     def _refuse(self, name: str, wanted: str) -> NoReturn:
         raise ValueError(f"`{name}` should {wanted}. Received: {getattr(self, name)!r}")

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from keras_bct.checked_numbers import whole_number
+
 Integers = NDArray[np.int64]
 
 
@@ -57,15 +59,9 @@ def random_order(items: int, seed: int) -> Integers:
         >>> sorted(random_order(4, seed=0).tolist())
         [0, 1, 2, 3]
     """
-    for name, value, least in (("items", items, 1), ("seed", seed, 0)):
-        # True is an integer to Python.
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise ValueError(
-                f"`{name}` should be a whole number, at least {least}. "
-                f"Received: {value!r}."
-            )
-    return np.random.default_rng(seed).permutation(items).astype(np.int64)
+    items = whole_number("items", items, least=1)
+    generator = np.random.default_rng(whole_number("seed", seed, least=0))
+    return generator.permutation(items).astype(np.int64)
 
 
 def _checked(priorities: NDArray[Any]) -> NDArray[np.float64]:

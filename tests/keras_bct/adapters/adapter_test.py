@@ -157,9 +157,9 @@ def test_numbers_that_it_was_told_may_be_numpys(tmp_path):
         ({"settings": {"k": np.nan}}, "`settings` should have .* 'k': nan"),
         ({"settings": {"k": np.float32(np.inf)}}, "`settings` should have .* 'k': inf"),
         ({"settings": {"k": [1]}}, r"`settings` should have .* 'k': \[1\]"),
-        ({"pairs": 2.5}, "`pairs` should be a whole number, zero or more"),
-        ({"pairs": "3"}, "`pairs` should be a whole number, zero or more"),
-        ({"pairs": -1}, "`pairs` should be a whole number, zero or more"),
+        ({"pairs": 2.5}, "`pairs` should be a whole number, at least 0"),
+        ({"pairs": "3"}, "`pairs` should be a whole number, at least 0"),
+        ({"pairs": -1}, "`pairs` should be a whole number, at least 0"),
     ],
 )
 def test_what_json_does_not_have_is_refused_before_anything_is_written(change, message):

@@ -104,7 +104,7 @@ def test_a_learning_rate_that_is_none_is_refused(value):
 
 def test_numbers_may_be_numpys(sides):
     method = ResidualMLP(
-        units=np.int64(4), epochs=np.int32(1), seed=np.int64(1), batch_size=64.0
+        units=np.int64(4), epochs=np.int32(1), seed=np.int64(1), batch_size=np.int64(64)
     )
 
     assert method.fit(*bent_pairs(200), **sides).settings["units"] == 4

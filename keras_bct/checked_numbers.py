@@ -1,0 +1,56 @@
+"""Numbers of a configuration, refused by name or made Python's own."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from typing import Any
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """Check a whole number; NumPy's count, True and 8.0 do not.
+
+    Args:
+        name: The caller's name of the argument, for the message.
+        value: What was given.
+        least: The least that it may be.
+
+    Raises:
+        ValueError: No whole number, or one below `least`.
+
+    Example:
+        >>> whole_number("epochs", 8, least=1)
+        8
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(
+            f"`{name}` should be a whole number, at least {least}. Received: {value!r}."
+        )
+    return int(value)
+
+
+def finite_number(name: str, value: Any, *, or_zero: bool = False) -> float:
+    """Check a finite number above zero; NumPy's count, True does not.
+
+    Args:
+        name: The caller's name of the argument, for the message.
+        value: What was given.
+        or_zero: Whether it may be zero, too.
+
+    Raises:
+        ValueError: No such number.
+
+    Example:
+        >>> finite_number("learning_rate", 1)
+        1.0
+    """
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    # The largest also refuses whole numbers of so many digits that float() fails.
+    least = 0 if or_zero else sys.float_info.min
+    if not real or not least <= value <= sys.float_info.max:
+        wanted = "zero or more" if or_zero else "above zero"
+        raise ValueError(
+            f"`{name}` should be {wanted}, and finite. Received: {value!r}."
+        )
+    return float(value)
