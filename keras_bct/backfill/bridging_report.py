@@ -30,6 +30,7 @@ WORTH = 0.5
 """A map that recovers less of a full backfill's gain is warned of."""
 
 _LEAST_EXPLAINED = 0.01
+"""A map that explains less of the target's variance leads elsewhere."""
 
 _METRICS = ("retrieval/mAP", "retrieval/CMC@1")
 
@@ -148,7 +149,6 @@ def bridging_report(
     target = sides[adapter.target].astype(np.float64)
     squared = ((mapped - target) ** 2).sum(axis=1).mean()
     variance = ((target - target.mean(axis=0)) ** 2).sum(axis=1).mean()
-    missed = float(squared / variance) if variance else float("nan")
     lengths = np.linalg.norm(mapped, axis=1) * np.linalg.norm(target, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         cosines = np.einsum("ij,ij->i", mapped, target) / lengths
@@ -156,7 +156,8 @@ def bridging_report(
     to_backfill: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
     explained = _explained(mapped, target)
-    if explained < _LEAST_EXPLAINED:
+    # One pair, or a target that stands still, has nothing to explain.
+    if variance and explained < _LEAST_EXPLAINED:
         warnings = (
             f"the map explains {explained:.1%} of the variance of the rows of "
             f"`{adapter.target}`, whatever it is multiplied by. Make sure that `old` "
@@ -188,7 +189,7 @@ def bridging_report(
         method=adapter.method,
         pairs=len(old),
         squared_error=float(squared),
-        missed=missed,
+        missed=float(squared / variance) if variance else float("nan"),
         cosine=float(np.nanmean(cosines)),
         comparison=comparison,
         to_backfill=to_backfill,

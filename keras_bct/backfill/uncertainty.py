@@ -33,7 +33,7 @@ def uncertainty(
 
     Equal items get equal uncertainties, to the last bit, wherever they stand and
     however the gallery is cut. For this the components of directions are rounded to
-    multiples of 2^-26, which moves a cosine by 1e-7 at most.
+    multiples of 2^-26, which moves a cosine by sqrt(d) 2^-26 at most.
 
     Args:
         embeddings: `(n, d)`, a block or all.
