@@ -211,8 +211,8 @@ def _gaps(report: FastFillReport, setting: Setting) -> list[str]:
     if not groups:
         return []
     first, second = sorted(groups)
-    head = [f"mAP {first} - {second}", "0 %", "24 %", "interval", "100 %", "interval"]
-    head.append("closed")
+    gap = f"mAP {first} - {second}"
+    head = (gap, "0 %", "24 %", "interval", "100 %", "interval", "closed")
     lines = [_line(*head), _line(*["---"] * len(head))]
     for title in report.titles:
         found = report.of(setting, title)
