@@ -84,7 +84,7 @@ class EvidenceStore(AliasStore):
 
         Raises:
             UsageError: Its parts contradict each other, or its adapter is not
-                registered or maps from new to old.
+                registered, maps from new to old or takes side information.
         """
         check_evidence(evidence)
         self._check_adapter(evidence)
@@ -161,6 +161,12 @@ class EvidenceStore(AliasStore):
                 "`adapter_fingerprint` should be that of an adapter from old to new, "
                 f"as stored vectors go through. Received: {adapter.name}, which is "
                 f"{adapter.direction}."
+            )
+        if adapter.side_size is not None:
+            raise UsageError(
+                "`adapter_fingerprint` should be that of an adapter that takes vectors "
+                f"alone, as galleries store them. Received: {adapter.name}, which "
+                f"takes side information of {adapter.side_size} components."
             )
 
     def evidence(self, number: int) -> Evidence:

@@ -1,5 +1,6 @@
 import pytest
 
+from keras_bct.adapters import AffineMap
 from registry import UsageError
 
 
@@ -83,3 +84,18 @@ class TestEdgesThroughAnAdapter:
             UsageError, match=r"from old to new.*glyphs:2, which is new-to-old"
         ):
             served.add_evidence(evidence)
+
+    def test_need_an_adapter_that_takes_vectors_alone(
+        self, served, make_adapter, make_evidence, monkeypatch
+    ):
+        """Galleries store no side information, so nothing could serve this edge."""
+        monkeypatch.setattr(AffineMap, "side_size", 3)
+        sided = served.add_adapter(make_adapter("sided"))
+        evidence = make_evidence(
+            "glyphs/2", "glyphs/1", adapter_fingerprint=sided.fingerprint
+        )
+        with pytest.raises(
+            UsageError, match=r"glyphs:2, which takes side information of 3 comp"
+        ):
+            served.add_evidence(evidence)
+        assert served.edges() == []
