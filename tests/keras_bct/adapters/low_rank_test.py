@@ -96,3 +96,15 @@ def test_a_rank_that_is_no_whole_number_above_zero_is_refused(rank):
 def test_too_few_pairs_are_refused(make_pairs, sides):
     with pytest.raises(ValueError, match=r"at least 7 pairs. Received: 6"):
         LowRank(1).fit(*make_pairs(pairs=6), **sides)
+
+
+def test_float64_rows_keep_small_directions_of_many_pairs(sides):
+    generator = np.random.default_rng(0)
+    spread = np.geomspace(1, 1 / 3000, 16)
+    turn = np.linalg.qr(generator.normal(size=(16, 16)))[0]
+    new = generator.normal(size=(10_000, 16))
+    old = (new * spread) @ turn
+
+    adapter = LowRank(16).fit(old, new, **sides)
+
+    np.testing.assert_allclose(adapter.transform(old), new, atol=1e-8)
