@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from keras_bct.array_file import write_array
+
 __all__ = ["COSINE_KINDS", "KINDS", "Classifier", "synthesize"]
 
 KINDS = ("softmax", "normsoftmax", "sphereface", "cosface", "arcface", "simplex")
@@ -209,9 +211,9 @@ class Classifier:
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        np.save(directory / _WEIGHTS, self.weights, allow_pickle=False)
+        write_array(directory / _WEIGHTS, self.weights)
         if self.bias is not None:
-            np.save(directory / _BIAS, self.bias, allow_pickle=False)
+            write_array(directory / _BIAS, self.bias)
         else:
             (directory / _BIAS).unlink(missing_ok=True)
         description = {

@@ -178,13 +178,19 @@ class Adapter:
     def save(self, directory: str | Path) -> None:
         """Write `adapter.json` and the map's files, no pickle.
 
-        They are written beside their places first and moved when all are whole;
-        `adapter.json`, then `saved_model.pb` where there is one, come last. So what an
-        interruption leaves is refused by `load_adapter`.
+        They are written beside their places first and moved when all are whole, so
+        that what an interruption leaves is refused by `load_adapter`, and saved over.
+        Two that save to one directory wait for each other.
 
         Args:
             directory: Made when it does not exist; files of the same names are
                 replaced, and those of an adapter that was there are removed.
+
+        Raises:
+            FileExistsError: `directory` holds a SavedModel that is no adapter's.
+            OSError: A file cannot be written; nothing has changed then.
+            ValueError: The map is a SavedModel, and its files are not those any more
+                that were loaded; nothing has changed then.
         """
         write_adapter(
             Path(directory),
@@ -287,8 +293,8 @@ def check_fingerprints(old: str, new: str) -> None:
         if not isinstance(value, str) or not value:
             raise ValueError(
                 f"`{name}` should name the version that made the embeddings, as "
-                "`registry.fingerprint` gives it or any name that you keep to. "
-                f"Received: {value!r}."
+                "`registry.fingerprint.fingerprint` gives it or any name that you keep "
+                f"to. Received: {value!r}."
             )
     if old == new:
         raise ValueError(

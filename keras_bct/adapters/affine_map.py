@@ -15,6 +15,7 @@ from keras_bct.adapters.embedding_rows import (
     finite_blocks,
     refuse_overflow,
 )
+from keras_bct.array_file import write_array
 
 Floats = NDArray[np.float64]
 
@@ -142,8 +143,8 @@ class AffineMap:
 
     def save(self, directory: Path) -> None:
         """Write `adapter_matrix.npy` and `adapter_offset.npy`."""
-        np.save(directory / _MATRIX, self.matrix, allow_pickle=False)
-        np.save(directory / _OFFSET, self.offset, allow_pickle=False)
+        write_array(directory / _MATRIX, self.matrix)
+        write_array(directory / _OFFSET, self.offset)
 
     @classmethod
     def load(cls, directory: Path) -> AffineMap:
@@ -156,7 +157,7 @@ class AffineMap:
 
 def _product(matrix: Floats, offset: Floats, rows: Any, name: str) -> NDArray[Any]:
     rows = embedding_rows(name, rows, len(matrix))
-    dtype = np.float64 if rows.dtype == np.float64 else np.float32
+    dtype = np.float64 if rows.itemsize > 4 else np.float32
     with np.errstate(over="ignore"):
         matrix, offset = matrix.astype(dtype), offset.astype(dtype)
     mapped = np.empty((len(rows), len(offset)), dtype)

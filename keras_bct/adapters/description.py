@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from keras_bct.checked_numbers import whole_number
 from keras_bct.configuration import from_mapping
 
 DESCRIPTION = "adapter.json"
 SAVED_MODEL = "saved_model.pb"
 """Where there is one it is written last: who finds it finds a whole adapter."""
 
-Setting = float | int | bool | str | None
+# In this order: the first type that fits is what a stored setting is read as.
+Setting = bool | int | str | float | None
 
 _SCHEMA = 1
+_WORDS = {
+    "direction": ("old-to-new", "new-to-old"),
+    "map": ("affine", "residual-mlp", "saved-model"),
+}
+# What databases hold.
+_MOST_PAIRS = 2**63 - 1
 _PIECE = 2**20
 
 
@@ -40,6 +48,9 @@ class AdapterDescription:
         side_size: Components of side information, None where the map takes none.
         has_variance: Whether the map predicts its own error.
         files: SHA-256 in hex of each of the map's files, by path in the directory.
+
+    Raises:
+        ValueError: An unknown direction or kind of map, or a number that cannot be.
     """
 
     direction: str
@@ -54,6 +65,23 @@ class AdapterDescription:
     side_size: int | None
     has_variance: bool
     files: dict[str, str]
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing could have been saved with."""
+        for name, known in _WORDS.items():
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"`{name}` should be one of {', '.join(known)}. Received: "
+                    f"{getattr(self, name)!r}; read it with a newer keras_bct."
+                )
+        for name in ("input_size", "output_size", "side_size"):
+            size = getattr(self, name)
+            if size is not None:
+                whole_number(name, size, least=1)
+        if whole_number("pairs", self.pairs, least=0) > _MOST_PAIRS:
+            raise ValueError(
+                f"`pairs` should be at most {_MOST_PAIRS}. Received: {self.pairs}."
+            )
 
     def write(self, directory: Path) -> None:
         """Write `adapter.json`."""
@@ -81,7 +109,7 @@ class AdapterDescription:
             )
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} should be JSON. Received: {error}.") from error
         schema = values.pop("schema", None) if isinstance(values, dict) else None
         if schema != _SCHEMA:
@@ -89,7 +117,10 @@ class AdapterDescription:
                 f"{path} should have schema {_SCHEMA}. Received: {schema!r}; read it "
                 "with the keras_bct that wrote it, or a newer one."
             )
-        return from_mapping(cls, values, source=str(path))
+        try:
+            return from_mapping(cls, values, source=DESCRIPTION)
+        except ValueError as error:
+            raise ValueError(f"{directory}: {error}") from error
 
     def check_files(self, directory: str | Path) -> None:
         """See that the map's files are there and are those that were saved.

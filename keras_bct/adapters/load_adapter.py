@@ -59,9 +59,4 @@ def load_adapter(
                 f"`{name}` should be that of the adapter in {directory}, {found!r}. "
                 f"Received: {wanted!r}; take the adapter that was fitted for it."
             )
-    if description.direction not in _DIRECTIONS:
-        raise ValueError(
-            f"`directory` should hold an adapter that is one of {list(_DIRECTIONS)}. "
-            f"Received: {directory}, which is {description.direction!r}."
-        )
     return _DIRECTIONS[description.direction].load(directory)

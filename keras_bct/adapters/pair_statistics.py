@@ -155,7 +155,7 @@ class _Sums:
         for i in (0, 1):
             if not self._varies[i]:
                 self._varies[i] = _differ(sides[i], self._first[i])
-        double = np.float64 in (source.dtype, target.dtype)
+        double = max(source.itemsize, target.itemsize) > 4
         exact = double or self._pairs < _EXACT_PAIRS or not self._suits_float32()
         if not self._add(sides, np.dtype(np.float64 if exact else np.float32)):
             for name, rows in zip(self._names, sides, strict=True):

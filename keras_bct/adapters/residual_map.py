@@ -17,6 +17,7 @@ from keras_bct.adapters.embedding_rows import (
     float32_rows,
     refuse_overflow,
 )
+from keras_bct.array_file import write_array
 
 Singles = NDArray[np.float32]
 
@@ -122,11 +123,7 @@ class ResidualMap:
         """Write the affine map's files and three more `.npy`."""
         self.affine.save(directory)
         for name in _FILES:
-            np.save(
-                directory / f"adapter_{name}.npy",
-                getattr(self, name),
-                allow_pickle=False,
-            )
+            write_array(directory / f"adapter_{name}.npy", getattr(self, name))
 
     @classmethod
     def load(cls, directory: Path) -> ResidualMap:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.description import DESCRIPTION, SAVED_MODEL
+from keras_bct.adapters.description import SAVED_MODEL, file_digest
 from keras_bct.adapters.embedding_map import refuse_inverse
 from keras_bct.adapters.embedding_rows import (
     embedding_rows,
@@ -23,6 +23,9 @@ from keras_bct.adapters.embedding_rows import (
 SIGNATURE = "transform"
 SIDE_INFORMATION = "side_information"
 EMBEDDING, LOG_VARIANCE = "embedding", "log_variance"
+
+# What TensorFlow reads; `assets.extra` is for others.
+_PARTS = (SAVED_MODEL, "fingerprint.pb", "variables", "assets")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,11 +40,13 @@ class SavedModelMap:
 
     Attributes:
         directory: Holds `saved_model.pb`.
+        files: SHA-256 of each of the SavedModel's files, by path in `directory`.
     """
 
     kind: ClassVar[str] = "saved-model"
 
     directory: Path
+    files: dict[str, str]
     input_size: int
     output_size: int
     side_size: int | None
@@ -68,6 +73,7 @@ class SavedModelMap:
             )
         import tensorflow as tf
 
+        files = _digests(directory)
         model = tf.saved_model.load(str(directory))
         if SIGNATURE not in model.signatures:
             raise ValueError(
@@ -97,6 +103,7 @@ class SavedModelMap:
         (rows,) = takes
         return cls(
             directory,
+            files,
             input_size=int(takes[rows].shape[1]),
             output_size=int(gives[EMBEDDING].shape[1]),
             side_size=None if side is None else int(side.shape[1]),
@@ -107,13 +114,21 @@ class SavedModelMap:
         )
 
     def save(self, directory: Path) -> None:
-        """Copy the SavedModel, `saved_model.pb` last."""
-        files = [path for path in sorted(self.directory.rglob("*")) if path.is_file()]
-        for path in sorted(files, key=lambda path: path.name == SAVED_MODEL):
-            name = path.relative_to(self.directory)
-            if name.name != DESCRIPTION:
+        """Copy the SavedModel from where it was loaded.
+
+        Raises:
+            ValueError: It is not there any more, or another one is.
+        """
+        for name in self.files:
+            if (self.directory / name).is_file():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, directory / name)
+                shutil.copyfile(self.directory / name, directory / name)
+        if _digests(directory) != self.files:
+            raise ValueError(
+                "A SavedModel is saved by copying its files, which should be those "
+                f"that were loaded. Received: {self.directory}, where they are gone or "
+                "others; load the adapter again."
+            )
 
     def __call__(
         self, rows: Any, side_information: Any = None, *, name: str = "rows"
@@ -154,6 +169,15 @@ class SavedModelMap:
             ValueError: Always.
         """
         refuse_inverse(name)
+
+
+def _digests(directory: Path) -> dict[str, str]:
+    return {
+        path.relative_to(directory).as_posix(): file_digest(path)
+        for part in _PARTS
+        for path in (directory / part, *sorted((directory / part).rglob("*")))
+        if path.is_file()
+    }
 
 
 def _summed(log_variance: NDArray[Any]) -> NDArray[Any]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import shutil
 import tempfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ MAPS: dict[str, type[EmbeddingMap]] = {
 """The kinds of maps that an adapter's files may hold."""
 
 _SIZES = ("input_size", "output_size", "side_size", "has_variance")
+_UNFINISHED = ".writing-"
 
 
 def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) -> None:
@@ -41,9 +45,15 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
         directory: Made when it does not exist; files of the same names are replaced.
         embedding_map: The map.
         **words: What `AdapterDescription` has beside the map's own.
+
+    Raises:
+        FileExistsError: `directory` holds a SavedModel that is no adapter's.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory, prefix=".writing-") as made:
+    with (
+        _lone_writer(directory),
+        tempfile.TemporaryDirectory(dir=directory, prefix=_UNFINISHED) as made,
+    ):
         space = Path(made)
         embedding_map.save(space)
         files = [path for path in space.rglob("*") if path.is_file()]
@@ -54,23 +64,49 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
             **{name: getattr(embedding_map, name) for name in _SIZES},
             **words,
         ).write(space)
-        (directory / SAVED_MODEL).unlink(missing_ok=True)
-        _remove_replaced(directory, keep=names)
+        replaced = _files_there(directory)
+        saved_model = directory / SAVED_MODEL
+        if saved_model.exists() and SAVED_MODEL not in replaced:
+            raise FileExistsError(
+                "`directory` should be empty or hold an adapter. Received: "
+                f"{directory}, whose {SAVED_MODEL} is no adapter's; give another one."
+            )
+        saved_model.unlink(missing_ok=True)
+        _remove(directory, replaced - set(names))
         for name in [DESCRIPTION, *sorted(names, key=lambda name: name == SAVED_MODEL)]:
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(space / name, directory / name)
 
 
-def _remove_replaced(directory: Path, keep: list[str]) -> None:
-    """Remove what an adapter that is saved over has beside the new one's files.
+@contextlib.contextmanager
+def _lone_writer(directory: Path) -> Iterator[None]:
+    """Let one save at a time, and clear what those left that were killed."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        # Some network file systems lock no directories; nothing is cleared there, as
+        # it may be another writer's.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            for left in directory.glob(f"{_UNFINISHED}*"):
+                shutil.rmtree(left)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _files_there(directory: Path) -> set[str]:
+    """The files of the adapter that is saved over.
 
     Its description stays until the new one takes its place: who is interrupted finds
     all files again that an adapter had, or was to have.
     """
     try:
-        stale = AdapterDescription.read(directory).files.keys() - set(keep)
+        return set(AdapterDescription.read(directory).files)
     except (FileNotFoundError, ValueError):
-        return
+        return set()
+
+
+def _remove(directory: Path, stale: Collection[str]) -> None:
     # Looked for, not taken at its word: a description may name files of others.
     for path in list(directory.rglob("*")) if stale else []:
         if path.is_file() and path.relative_to(directory).as_posix() in stale:
@@ -87,14 +123,9 @@ def read_map(directory: str | Path, description: AdapterDescription) -> Embeddin
         description: Read from the same directory.
 
     Raises:
-        ValueError: An unknown kind, files that are not those that were saved, or a map
-            of other sizes than the description says.
+        ValueError: Files that are not those that were saved, or a map of other sizes
+            than the description says.
     """
-    if description.map not in MAPS:
-        raise ValueError(
-            f"`directory` should hold a map of a kind among {sorted(MAPS)}. Received: "
-            f"{directory} with {description.map!r}; read it with a newer keras_bct."
-        )
     description.check_files(directory)
     found = MAPS[description.map].load(Path(directory))
     for name in _SIZES:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_bct.array_file import write_array
 from keras_bct.data import read_records
 from keras_bct.evaluation import EmbeddingSet
 from keras_bct.experiments.kanji_data import TRAINING_PARTS, digest
@@ -106,7 +107,7 @@ class TrainedVersions:
                 records.images, records.ids.tolist()
             )
             with written_whole(stored) as unfinished:
-                np.save(unfinished, embeddings, allow_pickle=False)
+                write_array(unfinished, embeddings)
         return EmbeddingSet(ids, labels, cameras, np.load(stored, allow_pickle=False))
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 - one instance a run

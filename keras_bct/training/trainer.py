@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from keras_bct import models
+from keras_bct.array_file import write_array
 from keras_bct.training.assembly import Assembly, assemble
 from keras_bct.training.batches import training_batches
 from keras_bct.training.checkpoint import Checkpoints
@@ -232,8 +232,7 @@ def _export(
         },
     )
     if made.size_map is not None:
-        np.save(
-            os.path.join(directory, "assets.extra", SIZE_MAP),
+        write_array(
+            Path(directory, "assets.extra", SIZE_MAP),
             keras.ops.convert_to_numpy(made.size_map.kernel),
-            allow_pickle=False,
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_bct.array_file import write_array
 from keras_bct.classifier import Classifier
 from keras_bct.evaluation import EmbeddingSet
 from keras_bct.experiments.fastfill.map_methods import (
@@ -127,4 +128,4 @@ def _takes_side(method: MapMethod) -> bool:
 
 def _save(path: Path, values: Floats) -> None:
     with written_whole(path) as unfinished:
-        np.save(unfinished, values.astype(np.float32), allow_pickle=False)
+        write_array(unfinished, values.astype(np.float32))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_bct.array_file import write_array
 from keras_bct.data import read_records
 from keras_bct.experiments.trained_versions import TrainedVersions
 from keras_bct.written_whole import written_whole
@@ -86,7 +87,7 @@ class SideInformation:
                     network.save(unfinished)
             features = _features(model, self._versions.records(part))
             with written_whole(stored) as unfinished:
-                np.save(unfinished, features, allow_pickle=False)
+                write_array(unfinished, features)
         return np.asarray(np.load(stored, allow_pickle=False))
 
 

@@ -151,6 +151,34 @@ def test_numbers_that_it_was_told_may_be_numpys(tmp_path):
     assert loaded.settings == {"k": 2, "rate": 0.5, "on": True, "no": None}
 
 
+@given(
+    told=st.dictionaries(
+        st.text(),
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**70), 2**70)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text()
+        | st.sampled_from(["1e5", "nan", "inf", "True", "3", ""]),
+    )
+)
+@settings(deadline=None, max_examples=50)
+def test_settings_come_back_as_they_were_told(tmp_path_factory, told):
+    directory = tmp_path_factory.mktemp("adapter")
+    OldToNew(
+        map=AffineMap(np.eye(2), np.zeros(2)),
+        method="by hand",
+        pairs=3,
+        settings=told,
+        **SIDES,
+    ).save(directory)
+
+    loaded = dict(OldToNew.load(directory).settings)
+
+    # Also by type, as 3 == 3.0 == True + 2.
+    assert list(map(repr, loaded.items())) == list(map(repr, told.items()))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -224,3 +252,20 @@ def test_rows_of_another_size_are_refused(make_pairs):
 
     with pytest.raises(ValueError, match=r"`old` should have shape \(n, 5\)"):
         adapter.transform(np.ones((2, 4)))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble, ">f4", ">f2"])
+def test_another_byte_order_or_a_wider_type_loses_no_digits(make_pairs, method, dtype):
+    """Far from zero, where float32 would have lost them all."""
+    wide = np.dtype(dtype).itemsize > 4
+    native = np.dtype(dtype).newbyteorder("=") if not wide else np.dtype(np.float64)
+    old, new = make_pairs(pairs=9000)
+    old = (old + (1e8 if wide else 0)).astype(native)
+    expected = method.fit(old, new, **SIDES).transform(old)
+
+    other = old.astype(dtype)
+    mapped = method.fit(other, new, **SIDES).transform(other)
+
+    assert mapped.dtype == expected.dtype == (np.float64 if wide else np.float32)
+    np.testing.assert_array_equal(mapped, expected)

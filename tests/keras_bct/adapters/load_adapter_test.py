@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +157,52 @@ def test_what_an_interrupted_save_has_left_the_next_of_another_kind_removes(
     assert load_adapter(stored).method == "Ridge"
 
 
+def test_what_a_killed_save_has_left_the_next_removes(stored):
+    left = stored / ".writing-abcd1234"
+    left.mkdir()
+    (left / "adapter_matrix.npy").write_bytes(b"half of i")
+
+    load_adapter(stored).save(stored)
+
+    assert len(list(stored.iterdir())) == 3
+
+
+def test_two_that_save_to_one_directory_leave_one_of_both(stored, bent):
+    straight = load_adapter(stored)
+
+    def save_often(adapter):
+        for _ in range(30):
+            adapter.save(stored)
+
+    with ThreadPoolExecutor(2) as writers:
+        list(writers.map(save_often, [straight, bent]))
+
+    found = load_adapter(stored)
+    of_both = {"Ridge": (straight, 3), "by hand": (bent, 6)}
+    adapter, files = of_both[found.method]
+    rows = np.eye(5)
+    np.testing.assert_array_equal(found.transform(rows), adapter.transform(rows))
+    assert len(list(stored.iterdir())) == files
+
+
+@pytest.mark.parametrize("description", [None, "{}", "adapter"])
+def test_a_model_that_is_no_adapters_is_not_saved_over(stored, tmp_path, description):
+    adapter = load_adapter(stored)
+    directory = tmp_path / "models" / "1"
+    if description == "adapter":
+        adapter.save(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "saved_model.pb").write_bytes(b"mine")
+    if description == "{}":
+        (directory / "adapter.json").write_text(description)
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+
+    with pytest.raises(FileExistsError, match=r"models/1, whose saved_model.pb is no"):
+        adapter.save(directory)
+
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+
+
 def fails_after(calls, function):
     """The function, until it was called so often."""
     left = iter(range(calls))
@@ -189,12 +236,16 @@ def test_an_adapter_between_other_versions_is_refused(stored, side, sides):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"direction": "sideways"}, "which is 'sideways'"),
-        ({"map": "spline"}, "Received: .* with 'spline'"),
+        ({"direction": "sideways"}, "adapter: `direction`.*'sideways'"),
+        ({"map": "spline"}, "adapter: `map` should be one of affine.*'spline'"),
         ({"output_size": 6}, "says output_size 6, its map has 5"),
         ({"schema": 9}, "should have schema 1. Received: 9"),
         ({"more": 1}, "more"),
         ({"pairs": "many"}, "pairs"),
+        ({"pairs": -5}, "`pairs` should be a whole number, at least 0"),
+        ({"pairs": 2**70}, "`pairs` should be at most"),
+        ({"side_size": 0}, "`side_size`"),
+        ({"input_size": 0}, "`input_size`"),
     ],
 )
 def test_a_description_that_does_not_fit_is_refused(stored, changed, message):
@@ -204,8 +255,9 @@ def test_a_description_that_does_not_fit_is_refused(stored, changed, message):
         load_adapter(stored)
 
 
-def test_a_description_that_is_no_json_is_refused(stored):
-    (stored / "adapter.json").write_text('{"schema": 1')
+@pytest.mark.parametrize("text", ['{"schema": 1', "", "[" * 100_000])
+def test_a_description_that_is_no_json_is_refused(stored, text):
+    (stored / "adapter.json").write_text(text)
 
     with pytest.raises(ValueError, match="should be JSON"):
         load_adapter(stored)

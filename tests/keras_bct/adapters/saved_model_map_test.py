@@ -1,6 +1,7 @@
 """Adapters whose map is a SavedModel, as the alignment model is."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -172,6 +173,37 @@ def test_a_loaded_adapter_can_be_saved_elsewhere(stored, tmp_path):
         assert load_adapter(directory).transform(np.ones((1, 2))).tolist() == [
             [2, 2, 0]
         ]
+
+
+def test_a_copy_has_the_models_files_alone(stored, tmp_path):
+    own = {path.relative_to(stored) for path in stored.rglob("*")}
+    for name in ("notes.txt", ".writing-abcd1234/x", "assets.extra/manifest.json"):
+        (stored / name).parent.mkdir(exist_ok=True)
+        (stored / name).write_text("of somebody else")
+
+    load_adapter(stored).save(tmp_path / "copy")
+
+    copied = {p.relative_to(tmp_path / "copy") for p in (tmp_path / "copy").rglob("*")}
+    assert copied == own
+
+
+@pytest.mark.parametrize("became", ["another", "removed"])
+def test_another_model_than_was_loaded_is_not_saved_in_its_place(
+    stored, make, sides, tmp_path, became
+):
+    loaded = load_adapter(stored)
+    affine = AffineMap(np.eye(2), np.zeros(2))
+    kept = OldToNew(map=affine, method="by hand", pairs=0, **sides)
+    kept.save(tmp_path / "kept")
+    if became == "removed":
+        shutil.rmtree(stored)
+    else:
+        make(variances=2).save(stored)
+
+    with pytest.raises(ValueError, match=r"that were loaded. Received: .*adapter"):
+        loaded.save(tmp_path / "kept")
+
+    assert load_adapter(tmp_path / "kept").method == "by hand"
 
 
 def test_a_closed_form_saved_over_it_leaves_nothing_of_it(stored, sides):

@@ -1,0 +1,40 @@
+import resource
+
+import numpy as np
+import pytest
+
+from keras_bct.array_file import write_array
+
+ARRAY = np.arange(768.0).reshape(24, 32)
+SIZE = 128 + ARRAY.nbytes
+
+
+@pytest.fixture
+def full_at():
+    """Lets files grow to a size and no further, as a disk does that is full there."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("written", [0, 100, 4096, SIZE - 100, SIZE - 1])
+def test_a_file_that_does_not_fit_is_an_error(tmp_path, full_at, written):
+    full_at(written)
+    with pytest.raises(OSError, match="File too large"):
+        write_array(tmp_path / "rows.npy", ARRAY)
+
+
+@pytest.mark.parametrize(
+    "array", [ARRAY, ARRAY.T, ARRAY[:, ::2], ARRAY.astype(">f4"), np.zeros((0, 3))]
+)
+def test_numpy_reads_what_was_written(tmp_path, array):
+    write_array(tmp_path / "rows.npy", array)
+    read = np.load(tmp_path / "rows.npy", allow_pickle=False)
+    np.testing.assert_array_equal(read, array)
+    assert read.dtype == array.dtype
+
+
+def test_objects_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays"):
+        write_array(tmp_path / "rows.npy", np.array([{}]))
+    assert not (tmp_path / "rows.npy").exists()
