@@ -224,9 +224,9 @@ class LambdaOrthogonal(ClosedForm):
 
 def _codes(labels: Labels, pairs: int) -> NDArray[np.int32]:
     names = np.asarray(labels)
-    if names.shape != (pairs,):
+    if names.shape != (pairs,) or any(name is None for name in labels):
         raise ValueError(
             f"`labels` should name the class of each of {pairs} pairs. Received: shape "
-            f"{names.shape}."
+            f"{names.shape}{', some of them None' if len(names) == pairs else ''}."
         )
     return np.asarray(np.unique(names, return_inverse=True)[1], np.int32)

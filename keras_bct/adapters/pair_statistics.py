@@ -273,7 +273,15 @@ def _regrouped(
     """
     space: list[NDArray[Any]] = []
     filled = 0
-    for first, second in blocks:
+    for block in blocks:
+        try:
+            first, second = block
+        except (TypeError, ValueError):
+            raise ValueError(
+                "`blocks` should give pairs of blocks, (b, s) and (b, t) rows. "
+                f"Received: {type(block).__name__} of shape {np.shape(block)}; give "
+                "whole arrays to `fit` or `fit_backward`."
+            ) from None
         sizes = [side.shape[1] for side in space] if space else (None, None)
         pair = [
             embedding_rows(name, rows, size)

@@ -148,14 +148,22 @@ class ResidualMLP(Method):
             shuffle=False,
             verbose=0,
         ).history["val_loss"]
-        inner, inner_offset = (w.astype(np.float64) for w in hidden.get_weights())
-        outer, outer_offset = (size * w for w in output.get_weights())
+        inner, inner_offset, outer, outer_offset = (
+            w.astype(np.float64) for w in [*hidden.get_weights(), *output.get_weights()]
+        )
+        outer *= size
         inner /= spread[:, None]
+        inner_offset -= statistics.source_mean @ inner
+        weights = inner, inner_offset, outer
+        if max(abs(weight).max() for weight in weights) > np.finfo(np.float32).max:
+            raise ValueError(
+                "Both sides should have a unit for which float32 holds the network's "
+                f"weights. Received: spreads of {spread.max():.0e} and errors of "
+                f"{size:.0e} to learn; multiply the sides by one number each."
+            )
         trained = ResidualMap(
-            AffineMap(ridge.matrix, ridge.offset + outer_offset),
-            inner.astype(np.float32),
-            np.asarray(inner_offset - statistics.source_mean @ inner, np.float32),
-            outer,
+            AffineMap(ridge.matrix, ridge.offset + size * outer_offset),
+            *(weight.astype(np.float32) for weight in weights),
         )
         error = _squared_error(trained, source, target, held_out)
         if error < ridge_error:

@@ -159,3 +159,9 @@ def test_another_number_of_labels_is_refused(make_pairs, sides):
 def test_too_few_pairs_are_refused(make_pairs, sides):
     with pytest.raises(ValueError, match=r"at least 7 pairs. Received: 6"):
         LambdaOrthogonal().fit_backward(*make_pairs(pairs=6), **sides)
+
+
+@pytest.mark.parametrize("labels", [["a"], [None] * 20, ["a"] * 19 + [None]])
+def test_labels_that_do_not_name_a_class_each_are_refused(make_pairs, sides, labels):
+    with pytest.raises(ValueError, match="`labels` should name the class of each"):
+        LambdaOrthogonal().fit(*make_pairs(pairs=20), labels=labels, **sides)

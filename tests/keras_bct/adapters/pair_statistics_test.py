@@ -295,3 +295,13 @@ def test_a_stream_without_variance_is_refused():
 
     with pytest.raises(ValueError, match="`new` should vary"):
         Ridge().fit_blocks([(np.eye(10, 3), same)], **SIDES)
+
+
+@pytest.mark.parametrize("fit", ["fit_blocks", "fit_backward_blocks"])
+@pytest.mark.parametrize("together", [tuple, np.stack, lambda sides: [sides[0]]])
+def test_blocks_that_are_no_pairs_are_refused(make_pairs, fit, together):
+    """Such as both sides whole, as the fits without blocks take them."""
+    blocks = together(make_pairs())
+
+    with pytest.raises(ValueError, match=r"`blocks` should give pairs.*\(60, 5\)"):
+        getattr(Ridge(), fit)(blocks, **SIDES)

@@ -108,3 +108,12 @@ def test_numbers_may_be_numpys(sides):
     )
 
     assert method.fit(*bent_pairs(200), **sides).settings["units"] == 4
+
+
+@pytest.mark.parametrize(("side", "unit"), [(0, 1e-60), (0, 1e60), (1, 1e60)])
+def test_a_unit_for_which_float32_has_no_weights_is_refused(sides, side, unit):
+    pairs = [rows.astype(np.float64) for rows in bent_pairs(200)]
+    pairs[side] *= unit
+
+    with pytest.raises(ValueError, match=r"float32.* Received"):
+        ResidualMLP(units=4, epochs=1).fit(*pairs, **sides)
