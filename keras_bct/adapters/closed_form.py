@@ -84,7 +84,7 @@ class ClosedForm(Method):
         new_fingerprint: str,
     ) -> NewToOld:
         """Fit a map from new embeddings to old ones; the rest as `fit_blocks`."""
-        turned = (tuple(pair)[::-1] for pair in blocks)
+        turned = (pair[::-1] for pair in blocks)
         return self._fit_blocks(
             NewToOld, turned, old_fingerprint, new_fingerprint, self.solve_backward
         )
