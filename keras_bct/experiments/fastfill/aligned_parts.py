@@ -15,6 +15,7 @@ from keras_bct.array_file import write_array
 from keras_bct.classifier import Classifier
 from keras_bct.evaluation import EmbeddingSet
 from keras_bct.experiments.fastfill.map_methods import (
+    Backward,
     Floats,
     MapMethod,
     Mapped,
@@ -62,7 +63,7 @@ class AlignedParts:
         self._fitted: dict[str, Callable[[Floats, Floats | None], Mapped]] = {}
 
     def mapped(self, method: MapMethod, migration: Migration, part: str) -> Mapped:
-        """Gives the old embeddings of a part, mapped.
+        """Gives the embeddings of a part, mapped: the old ones, or by B the new ones.
 
         Args:
             method: The map.
@@ -79,9 +80,11 @@ class AlignedParts:
             if digest not in self._fitted:
                 self._say(f"fitting {method}")
                 self._fitted = {digest: method.fit(self._pairs(method, migration))}
-            old = self.versions.embeddings(migration.old, part).embeddings
+            backward = isinstance(method, Backward)
+            source = migration.new if backward else migration.old
+            rows = self.versions.embeddings(source, part).embeddings
             side = self.side.of(part) if _takes_side(method) else None
-            embeddings, variance = self._fitted[digest](old, side)
+            embeddings, variance = self._fitted[digest](rows, side)
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "map.json").write_text(
                 json.dumps(self._description(method, migration), indent=1) + "\n",

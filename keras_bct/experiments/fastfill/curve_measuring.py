@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 from keras_bct.backfill import (
     ClassCentres,
-    alignment_error,
     distance_to_class_mean,
-    distance_to_new,
     highest_first,
     kendall_tau,
     predicted_variance,
@@ -30,6 +28,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     MetricCurve,
 )
 from keras_bct.experiments.fastfill.linear_fit import linear_fit
+from keras_bct.experiments.fastfill.map_methods import Backward
 from keras_bct.experiments.fastfill.rows import BackfillRow, Setting
 
 DISTANCE = "cosine"
@@ -65,11 +64,16 @@ class CurveMeasuring:
         new = self._aligned.items(migration.new, setting.part)
         embeddings, variance = self._aligned.mapped(row.method, migration, setting.part)
         mapped = dataclasses.replace(new, embeddings=embeddings)
+        if isinstance(row.method, Backward):
+            old = self._aligned.items(migration.old, setting.part)
+            mapped, new = dataclasses.replace(new, embeddings=old.embeddings), mapped
         tau = None
         if row.order == "random":
             order = random_order(len(new), seed)
         else:
-            oracle = self._oracle(row, mapped, new)
+            oracle = row.method.loss(
+                mapped.embeddings, new.embeddings, new.labels, self._classifier(row)
+            )
             priority = self._priority(row, mapped, variance, oracle)
             order = highest_first(priority)
             tau = kendall_tau(priority, oracle)
@@ -152,21 +156,6 @@ class CurveMeasuring:
             assert mapped.cameras is not None
             return linear_fit(mapped.embeddings, np.log(oracle), mapped.cameras)
         return oracle
-
-    def _oracle(
-        self, row: BackfillRow, mapped: EmbeddingSet, new: EmbeddingSet
-    ) -> Floats:
-        classifier = self._classifier(row)
-        if (classifier.labels(new.labels.tolist()) < 0).all():
-            # L_l2 is all there is, and a rank correlation takes its root as well.
-            return distance_to_new(mapped.embeddings, new.embeddings, distance="l2")
-        return alignment_error(
-            mapped.embeddings,
-            new.embeddings,
-            new.labels,
-            classifier,
-            components="mean",
-        )
 
     def _classifier(self, row: BackfillRow) -> Classifier:
         version = self._aligned.versions.version(row.migration.new)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from keras_bct import adapters
 from keras_bct.alignment.recipe import AlignmentRecipe
+from keras_bct.backfill import alignment_error, distance_to_new
 from keras_bct.classifier import Classifier
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -43,6 +44,24 @@ class MapMethod(Protocol):
     def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
         """Fits the map: a function of old embeddings and side information."""
 
+    def loss(
+        self,
+        mapped: Floats,
+        new: Floats,
+        labels: npt.NDArray[np.str_],
+        classifier: Classifier,
+    ) -> Floats:
+        """Gives the loss of each item that the map was trained by, but for sigma.
+
+        Where it is a squared error alone, its root is as good for an order.
+
+        Args:
+            mapped: (n, d) old embeddings as the map gives them.
+            new: (n, d) raw new embeddings of the same items.
+            labels: (n,) class names.
+            classifier: The new model's own.
+        """
+
 
 @dataclasses.dataclass(frozen=True)
 class Unmapped:
@@ -51,6 +70,16 @@ class Unmapped:
     def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
         """Gives the old embeddings as they are."""
         return lambda old, side: (old, None)
+
+    def loss(
+        self,
+        mapped: Floats,
+        new: Floats,
+        labels: npt.NDArray[np.str_],
+        classifier: Classifier,
+    ) -> Floats:
+        """Gives the distance between both models' embeddings, which are compared."""
+        return distance_to_new(mapped, new, distance="cosine")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +105,48 @@ class Adapted:
             **labels,
         )
         return lambda old, side: (adapter.transform(unit(old)), None)
+
+    def loss(
+        self,
+        mapped: Floats,
+        new: Floats,
+        labels: npt.NDArray[np.str_],
+        classifier: Classifier,
+    ) -> Floats:
+        """Gives the error between the mapped embedding and the new one."""
+        return distance_to_new(mapped, unit(new))
+
+
+@dataclasses.dataclass(frozen=True)
+class Backward:
+    """A method from new to old: queries and what is embedded anew go through it.
+
+    Attributes:
+        method: The method, which is given class names.
+    """
+
+    method: adapters.LambdaOrthogonal
+
+    def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
+        """Fits the method: a function of new embeddings."""
+        adapter = self.method.fit_backward(
+            unit(pairs.old),
+            unit(pairs.new),
+            old_fingerprint="old",
+            new_fingerprint="new",
+            labels=pairs.labels,
+        )
+        return lambda new, side: (adapter.transform(unit(new)), None)
+
+    def loss(
+        self,
+        mapped: Floats,
+        new: Floats,
+        labels: npt.NDArray[np.str_],
+        classifier: Classifier,
+    ) -> Floats:
+        """Gives the error between the mapped new embedding and the old one."""
+        return distance_to_new(unit(mapped), new)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +180,27 @@ class Aligned:
         )
         return lambda old, side: model.transform(
             old, side if self.side_information else None
+        )
+
+    def loss(
+        self,
+        mapped: Floats,
+        new: Floats,
+        labels: npt.NDArray[np.str_],
+        classifier: Classifier,
+    ) -> Floats:
+        """Gives L_l2 + L_disc of its weight, or L_l2 of classes that are not known."""
+        target = unit(new) if self.recipe.unit_length else new
+        known = (classifier.labels(labels.tolist()) >= 0).any()
+        if not known or not self.recipe.discriminative_weight:
+            return distance_to_new(mapped, target)
+        return alignment_error(
+            mapped,
+            target,
+            labels,
+            classifier,
+            components=self.recipe.components,
+            discriminative_weight=self.recipe.discriminative_weight,
         )
 
 

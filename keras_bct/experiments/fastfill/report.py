@@ -138,8 +138,9 @@ _READING = (
     "where new is the row's own new model.",
     "- **95 %, 99 %**: the least share of the gallery after which the curve reaches "
     "that much of new/new.",
-    "- **tau**: Kendall's, of the row's priority against the oracle's (L_l2+disc of "
-    "the item itself, which needs what the backfill is to make).",
+    "- **tau**: Kendall's, of the row's priority against the oracle's: the loss of the "
+    "item itself, as the row's map was trained by it (L_l2, and L_disc of its weight "
+    "where the new model knows the classes), which needs what the backfill is to make.",
     "- A cell is the mean over seeds; [lowest, highest] where there are several.",
 )
 

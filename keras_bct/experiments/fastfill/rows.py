@@ -24,7 +24,7 @@ class BackfillRow:
         order: `random`; `sigma`: by the predicted variance; `class mean`: by the
             distance to the mean of the item's class (lambda-orthogonality); `entropy`:
             of the cosines to the new classifier's rows (RACT); `loss`: an oracle, by
-            L_l2+disc of the item itself; `linear`: what a linear unit, as psi is
+            the loss of the item itself; `linear`: what a linear unit, as psi is
             one, says when it is fitted to that loss on the items of other typefaces.
 
     Raises:

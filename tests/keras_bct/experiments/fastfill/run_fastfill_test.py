@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from keras_bct import adapters
 from keras_bct.alignment import AlignmentRecipe
@@ -17,6 +18,7 @@ from keras_bct.experiments.fastfill.claims import above, normalised_area, tau
 from keras_bct.experiments.fastfill.map_methods import (
     Adapted,
     Aligned,
+    Backward,
     Unmapped,
     description,
 )
@@ -76,6 +78,7 @@ class Model:
 
 
 RIDGE = Adapted(adapters.Ridge())
+BACKWARD = Backward(adapters.LambdaOrthogonal(epochs=2))
 FITTED = Aligned(
     AlignmentRecipe(hidden_size=8, epochs=6, warm_up_epochs=1, batch_size=64)
 )
@@ -91,6 +94,7 @@ def rows(catalogue):
         BackfillRow("ridge, oracle", migration, RIDGE, "loss"),
         BackfillRow("ridge, linear oracle", migration, RIDGE, "linear"),
         BackfillRow("fitted, sigma", migration, FITTED, "sigma"),
+        BackfillRow("backward, random", migration, BACKWARD),
         BackfillRow("gone, random", gone, Unmapped()),
     )
 
@@ -137,9 +141,48 @@ def test_a_map_is_better_than_none_and_the_end_is_the_new_model(made):
         for title, values in found.items()
     }
     assert starts["ridge, random"] > starts["none, random"] + 0.1
-    assert (
-        len({v["metrics"]["retrieval/mAP"]["points"][-1] for v in found.values()}) == 1
+    ends = {
+        values["metrics"]["retrieval/mAP"]["points"][-1]
+        for title, values in found.items()
+        if title != "backward, random"
+    }
+    assert len(ends) == 1
+
+
+def test_backward_searches_the_old_gallery_with_mapped_queries(made):
+    """And ends where queries and gallery are both new ones, mapped."""
+    versions = Versions(made[0])
+    old, new = (versions.embeddings(Model(name), "seen") for name in ("old", "new"))
+    fit_to = [versions.embeddings(Model(name), "new") for name in ("old", "new")]
+    adapter = BACKWARD.method.fit_backward(
+        *(unit(items.embeddings) for items in fit_to),
+        old_fingerprint="old",
+        new_fingerprint="new",
+        labels=fit_to[0].labels,
     )
+    queries = unit(adapter.transform(unit(new.embeddings)))
+
+    points = numbers(made)["backward, random"]["metrics"]["retrieval/mAP"]["points"]
+
+    for point, gallery in ((points[0], unit(old.embeddings)), (points[-1], queries)):
+        assert point == pytest.approx(
+            mean_average_precision(queries @ gallery.T, old.labels), abs=1e-6
+        )
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def mean_average_precision(similarities, labels):
+    """Each query without itself."""
+    scores = []
+    for query, row in enumerate(similarities):
+        others = np.arange(len(labels)) != query
+        scores.append(
+            average_precision_score((labels == labels[query])[others], row[others])
+        )
+    return np.mean(scores)
 
 
 def test_the_oracles_order_is_better_than_a_random_one(made):
