@@ -16,7 +16,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,41 +179,62 @@ def training(run: Runner, steps: int) -> list[Figure]:
 
 
 def memory(run: Runner, size: int) -> list[Figure]:
-    """Peaks of a streamed fit, and of a mapped file above its result."""
-    found = {}
-    for name in ("fit", "map"):
-        script = (
-            f"from benchmarks.alignment import print_peak; print_peak({name!r}, {size})"
-        )
+    """Peaks of a streamed fit, of a mapped file above its result, and of training."""
+
+    def peak(name: str, count: int) -> float:
+        script = f"from benchmarks.alignment import print_{name}; print_{name}({count})"
         done = subprocess.run(
             [sys.executable, "-c", script], check=True, capture_output=True, text=True
         )
-        found[name] = float(done.stdout) / _MIB
+        return float(done.stdout) / _MIB
+
+    mapped, trained = size // 10, size // 100
+    fit = f"peak of Ridge on {size:,} streamed pairs, MiB"
+    file = f"peak of mapping {mapped:,} rows of a file, MiB"
+    training = f"peak of training h on {trained:,} pairs, MiB"
     return [
-        Figure(f"peak of Ridge on {size:,} streamed pairs, MiB", found["fit"], 64),
-        Figure(f"peak of mapping {size // 10:,} rows of a file, MiB", found["map"], 64),
+        Figure(fit, peak("fit_peak", size), 64),
+        Figure(file, peak("map_peak", mapped), 64),
+        Figure(training, peak("training_peak", trained), 512),
     ]
 
 
-def print_peak(name: str, size: int) -> None:
-    """Prints the bytes that a piece of work takes above its result."""
+def print_fit_peak(count: int) -> None:
+    """Prints the bytes that a fit to a stream takes."""
+    _fit_stream(4 * _BLOCK)
+    print(peak_above(lambda: _fit_stream(count)))
 
-    def stream(count: int) -> Iterator[tuple[Singles, Singles]]:
-        block = rows(_BLOCK, 1)
-        for _ in range(0, count, _BLOCK):
-            yield block, block
 
-    adapter = adapters.Ridge().fit_blocks(stream(4 * _BLOCK), **SIDES)
-    if name == "fit":
-        print(peak_above(lambda: adapters.Ridge().fit_blocks(stream(size), **SIDES)))
-        return
+def _fit_stream(count: int) -> adapters.OldToNew:
+    block = rows(_BLOCK, 1)
+    blocks = ((block, block) for _ in range(0, count, _BLOCK))
+    return adapters.Ridge().fit_blocks(blocks, **SIDES)
+
+
+def print_map_peak(count: int) -> None:
+    """Prints the bytes that mapping a file takes above its result."""
+    adapter = _fit_stream(4 * _BLOCK)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, "rows.npy")
-        np.save(file, rows(size, 1))
+        np.save(file, rows(count, 1))
         # Pages of the file that the system may drop at any time are no peak.
         stored = np.load(file, mmap_mode="r")
-        result = 4 * size * COMPONENTS
+        result = 4 * count * COMPONENTS
         print(peak_above(lambda: adapter.transform(stored)) - result - stored.nbytes)
+
+
+def print_training_peak(count: int) -> None:
+    """Prints the bytes that training takes above its pairs, weights included."""
+    from keras_bct.alignment import AlignmentRecipe, fit_alignment
+
+    recipe = AlignmentRecipe(discriminative_weight=0.0, epochs=1, warm_up_epochs=0)
+
+    def train(old: Singles, new: Singles) -> None:
+        fit_alignment(recipe, old, new)
+
+    train(rows(BATCH, 1), rows(BATCH, 2))
+    pairs = rows(count, 1), rows(count, 2)
+    print(peak_above(lambda: train(*pairs)))
 
 
 PARTS: Parts = {
