@@ -114,7 +114,7 @@ def retrieval_curves(
         For each metric (groups + 1, points) float64: the groups, and last all queries.
     """
     from keras_bct.evaluation.kernels.moves import open_moves, scan_moves, settle_moves
-    from keras_bct.evaluation.kernels.retrieval_along import follow_moves
+    from keras_bct.evaluation.kernels.retrieval_along import UNITS, follow_moves
 
     relevance = versions.relevance
     tiles = VersionTiles(versions.old, versions.new, execution)
@@ -129,13 +129,13 @@ def retrieval_curves(
     few = len(cutoffs) <= _FEW_CUTOFFS
     points = len(cutoffs) if few else len(versions.old.right) + 1
     local = threading.local()
-    sums: list[tuple[Floats, Floats]] = []
+    sums: list[tuple[Integers, Integers]] = []
 
     def work(rows: slice, stop: threading.Event) -> None:
         if not hasattr(local, "sums"):
             local.sums = (
-                np.zeros((groups, points)),
-                np.zeros((groups, len(places), points)),
+                np.zeros((groups, points), np.int64),
+                np.zeros((groups, len(places), points), np.int64),
             )
             local.found = np.empty(tiles.width + 1, np.int32)
             local.moves = _Moves(tiles.block_rows, len(versions.old.right))
@@ -212,12 +212,12 @@ def retrieval_curves(
     run_blocks(
         len(versions.old.left), tiles.block_rows, work, execution, "backfilling curve"
     )
-    precision = np.sum([part[0] for part in sums], axis=0)
-    matches = np.sum([part[1] for part in sums], axis=0)
+    precision, matches = (np.sum(parts, axis=0) for parts in zip(*sums, strict=True))
     if not few:
         # The changes, summed up to each cut-off.
         precision = np.cumsum(precision, axis=-1)[..., cutoffs]
         matches = np.cumsum(matches, axis=-1)[..., cutoffs]
+    precision, matches = precision / UNITS, matches / UNITS
     curves = {}
     for name in names:
         if name.kind == "mAP":

@@ -6,6 +6,10 @@ import numpy as np
 
 from keras_bct.evaluation.kernels.compilation import Array, compiled, written_out
 
+UNITS = 2.0**62
+"""To one: sums over queries are whole numbers of units, since those of floating-point
+numbers would tell by their last digits which thread had which queries."""
+
 
 @compiled
 def _match(first: int, relevant: int, tied: int, above: int) -> float:
@@ -31,6 +35,12 @@ def _term(here: int, found: int, others: int) -> float:
         others: Other items that are not below it.
     """
     return here * (found / (found + others))
+
+
+@written_out
+def _units(value: float) -> int:
+    """A number between -1 and 1 in units."""
+    return int(np.rint(value * UNITS))
 
 
 @compiled
@@ -61,8 +71,8 @@ def _sweep_query(
         relevant_after: As in `follow_moves`, of this query.
         places: As in `follow_moves`.
         weight: Of the query.
-        precision: (n + 1,) float64, as in `follow_moves`.
-        matches: (k, n + 1) float64, as in `follow_moves`.
+        precision: (n + 1,) int64, as in `follow_moves`.
+        matches: (k, n + 1) int64, as in `follow_moves`.
     """
     total = len(relevant_columns)
     # Other items that are not below each threshold, and that tie with it.
@@ -90,13 +100,13 @@ def _sweep_query(
             term[threshold] = _term(holds[threshold], running, not_below[threshold])
             average += term[threshold]
     scale = weight / total
-    precision[0] += average * scale
+    precision[0] += _units(average * scale)
     match = np.zeros(len(places))
     for i in range(len(places)):
         match[i] = _match(
             places[i], holds[best], tied[best], not_below[best] - tied[best]
         )
-        matches[i, 0] += match[i] * weight
+        matches[i, 0] += _units(match[i] * weight)
     move, relevant = 0, 0
     while move < len(columns) or relevant < total:
         if relevant == total or (
@@ -147,14 +157,14 @@ def _sweep_query(
                 while holds[best] == 0:
                     best -= 1
         if change != 0.0:
-            precision[column + 1] += change * scale
+            precision[column + 1] += _units(change * scale)
         if touched:
             for i in range(len(places)):
                 value = _match(
                     places[i], holds[best], tied[best], not_below[best] - tied[best]
                 )
                 if value != match[i]:
-                    matches[i, column + 1] += (value - match[i]) * weight
+                    matches[i, column + 1] += _units((value - match[i]) * weight)
                     match[i] = value
 
 
@@ -188,8 +198,8 @@ def _visit_query(
         places: As in `_sweep_query`.
         weight: As in `_sweep_query`.
         cutoffs: (points,) int64 ascending: so many items have moved.
-        precision: (points,) float64, added to: average precision.
-        matches: (k, points) float64, added to: CMC at each of `places`.
+        precision: (points,) int64 units, added to: average precision.
+        matches: (k, points) int64 units, added to: CMC at each of `places`.
     """
     total = len(relevant_columns)
     holds = np.zeros(thresholds, np.int64)
@@ -214,13 +224,13 @@ def _visit_query(
             if here:
                 if found == 0:
                     for i in range(len(places)):
-                        matches[i, point] += weight * _match(
-                            places[i], here, tied, above
+                        matches[i, point] += _units(
+                            weight * _match(places[i], here, tied, above)
                         )
                 found += here
                 average += _term(here, found, above + tied)
             above += tied
-        precision[point] += average * weight / total
+        precision[point] += _units(average * weight / total)
 
 
 @compiled
@@ -261,11 +271,11 @@ def follow_moves(
         weights: (groups,) float64, of each query of a group.
         cutoffs: (points,) int64 ascending: so many items have moved.
         every_step: Whether to follow every move, or to count anew at each cut-off.
-        precision: (groups, n + 1) float64 for every step, added to: changes of average
-            precision; index i is the change that the i-th item makes, index 0 the
-            start. Else (groups, points), added to: average precision.
-        matches: (groups, k, n + 1) or (groups, k, points) float64, added to: the same
-            for CMC at each of `places`.
+        precision: (groups, n + 1) int64 units for every step, added to: changes of
+            average precision; index i is the change that the i-th item makes, index 0
+            the start. Else (groups, points), added to: average precision.
+        matches: (groups, k, n + 1) or (groups, k, points) int64 units, added to: the
+            same for CMC at each of `places`.
     """
     for row in range(len(offsets) - 1):
         first, end = offsets[row], offsets[row + 1]

@@ -48,6 +48,26 @@ def test_each_point_is_an_evaluation_of_its_own(
             )
 
 
+@pytest.mark.parametrize("cutoffs", [None, np.array([0, 13, 70])])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_how_the_work_is_done_changes_no_digit(make_backfill, cutoffs, grouped):
+    """Above all not which thread had which queries, which differs from run to run."""
+    backfill = make_backfill()
+    groups = np.arange(len(backfill["queries"])) % 3 if grouped else None
+    found = set()
+    for workers, block_rows in [(1, None), (1, 7), (5, 1), (5, 1), (5, 1), (3, 2)]:
+        curve = backfilling_curve(
+            **backfill,
+            metrics=RETRIEVAL + ACCEPTANCE,
+            cutoffs=cutoffs,
+            groups=groups,
+            execution=Execution(workers=workers, block_rows=block_rows),
+        )
+        curves = [curve.values, *(curve.groups or {}).values()]
+        found.add(b"".join(c[m].tobytes() for c in curves for m in sorted(c)))
+    assert len(found) == 1
+
+
 def test_against_float64_and_scikit_learn(make_backfill, reference_scores):
     backfill = make_backfill()
     queries = backfill["queries"]
