@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -15,6 +18,49 @@ from registry.registration import find
 from registry.schema import AliasMoveRow, EvidenceRow, IndexRow, VersionRow
 
 
+def check_terms(
+    require_compatible: bool,
+    force: bool,
+    reason: str | None,
+    confidence: float | None,
+    min_gain: float | None,
+) -> None:
+    """Raises when what a promotion is asked for contradicts itself or cannot be.
+
+    Args:
+        require_compatible: Ask the gate.
+        force: Do not.
+        reason: What the history is to say.
+        confidence: What to ask for beyond the protocol.
+        min_gain: The same.
+
+    Raises:
+        UsageError: It says what to ask for.
+    """
+    if require_compatible == force:
+        raise UsageError(
+            "A promotion takes either `require_compatible` (--require-compatible), or "
+            "`force` with a `reason` (--force --reason TEXT); not both."
+            if force
+            else "A promotion needs `require_compatible` (--require-compatible), which "
+            "asks the gate; or `force` with a `reason` (--force --reason TEXT), which "
+            "does not and is recorded so."
+        )
+    if force and not (reason and reason.strip()):
+        raise UsageError("`force` needs a `reason` (--reason TEXT).")
+    if force and (confidence is not None or min_gain is not None):
+        raise UsageError(
+            "`confidence` and `min_gain` are asked of the gate, which `force` leaves "
+            "out."
+        )
+    if confidence is not None and not 0 < confidence < 1:
+        raise UsageError(
+            f"`confidence` should lie between 0 and 1. Received: {confidence}."
+        )
+    if min_gain is not None and not math.isfinite(min_gain):
+        raise UsageError(f"`min_gain` should be finite. Received: {min_gain}.")
+
+
 def promote(
     database: Database,
     model: str,
@@ -25,6 +71,7 @@ def promote(
     require_compatible: bool,
     protocol: str | None,
     index: int | None,
+    verify: Callable[[IndexRow], None],
     reason: str | None,
 ) -> AliasMoveRow | None:
     """Moves `model@alias` to a version, and with `index` to an index, in one step.
@@ -38,6 +85,7 @@ def promote(
         require_compatible: Ask the gate; else `reason` says why not.
         protocol: Protocol file, for a new alias or in place of its own.
         index: Number of the index to serve from now on; None keeps the served one.
+        verify: Raises when files of the index that will be served are damaged.
         reason: What the history is to say.
 
     Returns:
@@ -54,6 +102,9 @@ def promote(
             served = (
                 now_at.index if index is None else find_index(session, model, index)
             )
+            # Here, as an index that is kept may be another one by the next attempt.
+            if served is not None:
+                verify(served)
             path = protocol or now_at.protocol
             evidence_ids: list[int] = []
             if require_compatible:

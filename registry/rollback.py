@@ -15,8 +15,10 @@ from registry.errors import GateRefusedError, NotFoundError, RegistryError
 from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
 
 
-def version_before(database: Database, model: str, alias: str) -> VersionRow:
-    """The version that a rollback would go back to.
+def before(
+    database: Database, model: str, alias: str
+) -> tuple[AliasMoveRow, VersionRow, IndexRow | None]:
+    """The move that a rollback would undo, and the version and index before it.
 
     Raises:
         NotFoundError: There is no such alias.
@@ -24,7 +26,7 @@ def version_before(database: Database, model: str, alias: str) -> VersionRow:
     """
     with database.reading() as session:
         last = _to_undo(session, model, alias, standing(session, model, alias))
-        return session.get_one(VersionRow, last.from_version_id)
+        return last, *_ends(session, last)
 
 
 def rollback(
@@ -46,7 +48,7 @@ def rollback(
         database: Where aliases are kept.
         model: Name of the model.
         alias: The alias.
-        verified: Key of the version before, whose files have been verified.
+        verified: Key of the move to undo; what it moved away from has been verified.
         galleries: Folder of the registry's galleries.
         reason: What the history is to say.
         force: Go back even over vectors that the earlier version cannot search.
@@ -54,7 +56,7 @@ def rollback(
 
     Returns:
         The new row of its history, None when the alias has moved meanwhile and would
-        go back to a version that has not been verified.
+        go back to what has not been verified.
 
     Raises:
         GateRefusedError: Vectors were added since that the earlier version has no
@@ -64,18 +66,15 @@ def rollback(
     with database.writing() as session:
         now_at = standing(session, model, alias)
         last = _to_undo(session, model, alias, now_at)
-        before = session.get_one(VersionRow, last.from_version_id)
-        if before.id != verified:
+        if last.id != verified:
             return None
-        index = (
-            session.get_one(IndexRow, last.from_index_id)
-            if last.from_index_id is not None
-            else None
+        version, index = _ends(session, last)
+        reasons = _left_behind(
+            session, version, now_at.index, index, galleries, command
         )
-        reasons = _left_behind(session, before, now_at.index, index, galleries, command)
         if reasons and not force:
             raise GateRefusedError(
-                f"{model}@{alias} is not rolled back to {model}/{before.number}; "
+                f"{model}@{alias} is not rolled back to {version.name}; "
                 "nothing was changed:",
                 reasons,
             )
@@ -85,7 +84,7 @@ def rollback(
             alias,
             "rollback",
             now_at,
-            version_id=before.id,
+            version_id=version.id,
             index_id=last.from_index_id,
             protocol=last.from_protocol,
             protocol_digest=last.from_protocol_digest,
@@ -115,6 +114,15 @@ def _to_undo(
             "start; there is no move to undo."
         )
     return last
+
+
+def _ends(session: Session, last: AliasMoveRow) -> tuple[VersionRow, IndexRow | None]:
+    """The version and the index that a move went away from."""
+    index = last.from_index_id
+    return (
+        session.get_one(VersionRow, last.from_version_id),
+        None if index is None else session.get_one(IndexRow, index),
+    )
 
 
 def _left_behind(
