@@ -177,7 +177,8 @@ class AliasStore(AdapterStore):
             The move, None when that index is served already.
 
         Raises:
-            GateRefusedError: It has vectors that the version has no edge to.
+            GateRefusedError: It has vectors that the version has no edge to, or rows
+                that were removed from its gallery since.
             IntegrityError: Files of the index or of an adapter that its rows went
                 through are not what they were.
         """
@@ -187,38 +188,56 @@ class AliasStore(AdapterStore):
             to_serve = find_index(session, model, number)
         self._verify_index(to_serve)
         row = promotion.serve_index(
-            self.database, model, name, number, reason, command=self.command
+            self.database,
+            model,
+            name,
+            number,
+            reason,
+            galleries=self.galleries_folder,
+            command=self.command,
         )
         return None if row is None else self._read_move(row)
 
     def rollback(
-        self, alias: str, *, force: bool = False, reason: str | None = None
+        self,
+        alias: str,
+        *,
+        index: str | None = None,
+        force: bool = False,
+        reason: str | None = None,
     ) -> AliasMove:
         """Undoes the last move of an alias: version, index and protocol together.
 
         Args:
             alias: Such as `"glyphs@production"`.
-            force: Go back even over vectors that the earlier version cannot search.
+            index: An index to serve in place of the earlier one, such as `"glyphs#4"`:
+                one that was built since rows were removed.
+            force: Go back even over vectors that the earlier version cannot search, and
+                to an index with rows that were removed.
             reason: What the history is to say; needed with `force`.
 
         Raises:
             GateRefusedError: Vectors were added since that the earlier version has
-                no edge to.
-            IntegrityError: Files of the earlier version, of its index or of an adapter
+                no edge to, or rows were removed that the index still has.
+            IntegrityError: Files of the earlier version, of the index or of an adapter
                 that its rows went through are not what they were.
         """
         model, name = parse_alias(alias)
         if force and not (reason and reason.strip()):
             raise UsageError("`force` needs a `reason` (--reason TEXT).")
+        number = None if index is None else _number_of(index, model)
         for _ in range(ATTEMPTS):
-            undone, version, index = rollback.before(self.database, model, name)
+            undone, version, to_serve = rollback.before(
+                self.database, model, name, number
+            )
             self._verify(self._version(version))
-            if index is not None:
-                self._verify_index(index)
+            if to_serve is not None:
+                self._verify_index(to_serve)
             row = rollback.rollback(
                 self.database,
                 model,
                 name,
+                index=number,
                 verified=undone.id,
                 galleries=self.galleries_folder,
                 reason=reason,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -15,6 +16,7 @@ from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
 from registry.gate import Demand, Needed, judge
 from registry.registration import find
+from registry.removed_rows import brought_back
 from registry.schema import AliasMoveRow, EvidenceRow, IndexRow, VersionRow
 
 
@@ -166,15 +168,15 @@ def _pass_gate(
     alias: str,
     demand: Demand,
 ) -> list[int]:
-    needs = _needs(candidate, now_at, served)
-    if not needs:
-        return []
-    if protocol is None:
-        raise UsageError(
-            f"{candidate.model}@{alias} has no protocol yet; name one with "
-            "--protocol FILE."
-        )
-    reasons, evidence_ids = judge(session, candidate, needs, protocol, demand)
+    reasons: list[str] = []
+    evidence_ids: list[int] = []
+    if needs := _needs(candidate, now_at, served):
+        if protocol is None:
+            raise UsageError(
+                f"{candidate.model}@{alias} has no protocol yet; name one with "
+                "--protocol FILE."
+            )
+        reasons, evidence_ids = judge(session, candidate, needs, protocol, demand)
     if not reasons and served is not None:
         # The evidence may be about another distance or other components than the
         # index compares, and a search along it would be refused.
@@ -188,6 +190,9 @@ def _pass_gate(
                 command=demand.command,
             )
         ]
+    reasons += brought_back(
+        session, served, now_at.index, demand.galleries, demand.command
+    )
     if reasons:
         raise GateRefusedError(
             f"{candidate.model}/{candidate.number} is not promoted to {alias}; "
@@ -237,6 +242,7 @@ def serve_index(
     index: int,
     reason: str | None,
     *,
+    galleries: Path | None,
     command: str,
 ) -> AliasMoveRow | None:
     """Serves another index with the version that the alias stands for.
@@ -247,13 +253,15 @@ def serve_index(
         alias: The alias.
         index: Number of the index.
         reason: What the history is to say.
+        galleries: Folder of the registry's galleries.
         command: How the command line of this registry begins.
 
     Returns:
         The new row of its history, None when that index is served already.
 
     Raises:
-        GateRefusedError: The index has vectors that the version has no edge to.
+        GateRefusedError: The index has vectors that the version has no edge to, or rows
+            that were removed from its gallery.
     """
     with database.writing() as session:
         now_at = standing(session, model, alias)
@@ -269,11 +277,13 @@ def serve_index(
             Terms(row.distance, row.first_components),
             command=command,
         )
-        if phrases:
+        reasons = [f"it has {phrase}" for phrase in phrases]
+        reasons += brought_back(session, row, now_at.index, galleries, command)
+        if reasons:
             raise GateRefusedError(
                 f"{model}#{index} is not served by {model}@{alias}; nothing was "
                 "changed:",
-                [f"it has {phrase}" for phrase in phrases],
+                reasons,
             )
         return move(
             session,

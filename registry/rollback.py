@@ -8,17 +8,24 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry.alias_moves import Standing, move, standing
-from registry.compatibility import Vectors, stranded
+from registry.alias_moves import Standing, find_index, move, standing
+from registry.compatibility import Terms, Vectors, stranded, vectors_of
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError
+from registry.removed_rows import brought_back
 from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
 
 
 def before(
-    database: Database, model: str, alias: str
+    database: Database, model: str, alias: str, index: int | None
 ) -> tuple[AliasMoveRow, VersionRow, IndexRow | None]:
-    """The move that a rollback would undo, and the version and index before it.
+    """The move that a rollback would undo, and what would be served then.
+
+    Args:
+        database: Where aliases are kept.
+        model: Name of the model.
+        alias: The alias.
+        index: Number of an index to serve in place of the one before the move.
 
     Raises:
         NotFoundError: There is no such alias.
@@ -26,7 +33,8 @@ def before(
     """
     with database.reading() as session:
         last = _to_undo(session, model, alias, standing(session, model, alias))
-        return last, *_ends(session, last)
+        version, earlier = _ends(session, last)
+        return last, version, _to_serve(session, model, earlier, index)
 
 
 def rollback(
@@ -34,6 +42,7 @@ def rollback(
     model: str,
     alias: str,
     *,
+    index: int | None,
     verified: int,
     galleries: Path | None,
     reason: str | None,
@@ -48,10 +57,12 @@ def rollback(
         database: Where aliases are kept.
         model: Name of the model.
         alias: The alias.
-        verified: Key of the move to undo; what it moved away from has been verified.
+        index: Number of an index to serve in place of the one before the move.
+        verified: Key of the move to undo; what will be served then has been verified.
         galleries: Folder of the registry's galleries.
         reason: What the history is to say.
-        force: Go back even over vectors that the earlier version cannot search.
+        force: Go back even over vectors that the earlier version cannot search, and
+            to an index with rows that were removed.
         command: How the command line of this registry begins.
 
     Returns:
@@ -60,7 +71,8 @@ def rollback(
 
     Raises:
         GateRefusedError: Vectors were added since that the earlier version has no
-            edge to; they would not be found, or found wrongly.
+            edge to; they would not be found, or found wrongly. Or rows were removed
+            that the index still has.
         RegistryError: There is nothing to go back to.
     """
     with database.writing() as session:
@@ -68,10 +80,23 @@ def rollback(
         last = _to_undo(session, model, alias, now_at)
         if last.id != verified:
             return None
-        version, index = _ends(session, last)
+        version, earlier = _ends(session, last)
+        to_serve = _to_serve(session, model, earlier, index)
         reasons = _left_behind(
-            session, version, now_at.index, index, galleries, command
+            session, version, now_at.index, earlier, galleries, command
         )
+        if index is not None and to_serve is not None:
+            reasons += [
+                f"the index {model}#{index} has {phrase}"
+                for phrase in stranded(
+                    session,
+                    version.fingerprint,
+                    vectors_of(to_serve),
+                    Terms(to_serve.distance, to_serve.first_components),
+                    command=command,
+                )
+            ]
+        reasons += brought_back(session, to_serve, now_at.index, galleries, command)
         if reasons and not force:
             raise GateRefusedError(
                 f"{model}@{alias} is not rolled back to {version.name}; "
@@ -85,7 +110,7 @@ def rollback(
             "rollback",
             now_at,
             version_id=version.id,
-            index_id=last.from_index_id,
+            index_id=None if to_serve is None else to_serve.id,
             protocol=last.from_protocol,
             protocol_digest=last.from_protocol_digest,
             reason=reason,
@@ -123,6 +148,12 @@ def _ends(session: Session, last: AliasMoveRow) -> tuple[VersionRow, IndexRow | 
         session.get_one(VersionRow, last.from_version_id),
         None if index is None else session.get_one(IndexRow, index),
     )
+
+
+def _to_serve(
+    session: Session, model: str, earlier: IndexRow | None, index: int | None
+) -> IndexRow | None:
+    return earlier if index is None else find_index(session, model, index)
 
 
 def _left_behind(
