@@ -189,6 +189,34 @@ def test_a_torn_adapter_is_refused_and_leaves_nothing(two, make_adapter, damage)
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("direction", "sideways"),
+        ("map", "nope"),
+        ("pairs", -5),
+        ("pairs", 2**31),
+        ("pairs", 2**70),
+        ("side_size", 0),
+        ("side_size", 2**31),
+        ("input_size", 0),
+        ("output_size", 0),
+        ("method", "m" * 101),
+        ("settings", {"strength": 2**70, "rank": []}),
+    ],
+)
+def test_what_no_adapter_says_of_itself_is_refused_by_name(
+    two, make_adapter, name, value
+):
+    """It could not be loaded, or the database could not keep it."""
+    folder = make_adapter("ridge")
+    described = json.loads((folder / "adapter.json").read_text())
+    (folder / "adapter.json").write_text(json.dumps({**described, name: value}))
+    with pytest.raises(InvalidAdapterError, match=name):
+        two.add_adapter(folder)
+    assert two.adapters() == []
+
+
+@pytest.mark.parametrize(
     "name", ["", "glyphs", "glyphs:0", "glyphs:../1", "../x:1", "a/b:1", "glyphs/1"]
 )
 def test_names_that_are_none_are_refused(two, name):
