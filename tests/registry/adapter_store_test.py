@@ -1,6 +1,8 @@
 import errno
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -104,8 +106,15 @@ def test_the_same_files_are_not_registered_twice(two, make_adapter):
 @pytest.mark.parametrize("side", ["old_fingerprint", "new_fingerprint"])
 def test_a_version_that_is_not_registered_is_named(two, make_adapter, side):
     folder = make_adapter("ridge", **{side: "e" * 64})
-    with pytest.raises(InvalidAdapterError, match=rf"`{side}`.*eeee"):
+    with pytest.raises(InvalidAdapterError, match=rf"`{side}`.*eeee") as refused:
         two.add_adapter(folder)
+    # What the message says gives a fingerprint can be called as it stands.
+    (call,) = re.findall(r"`(registry\.[\w.]+)\(directory\)`", str(refused.value))
+    module, _, function = call.rpartition(".")
+    given = getattr(importlib.import_module(module), function)(
+        two.version("glyphs/1").location
+    )
+    assert given == two.version("glyphs/1").fingerprint
     assert two.adapters() == []
 
 
