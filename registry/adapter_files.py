@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "adapter.json"
 
+# What PostgreSQL keeps in the columns of an adapter; SQLite would take more.
+_LARGEST = 2**31 - 1
+_LONGEST_METHOD = 100
+
 
 @dataclass(frozen=True)
 class AdapterCandidate:
@@ -43,8 +47,8 @@ def inspect_adapter(
         progress: Told the number of bytes read.
 
     Raises:
-        InvalidAdapterError: It is no adapter, or its files are not those that it was
-            saved with.
+        InvalidAdapterError: It is no adapter, its files are not those that it was
+            saved with, or the registry cannot keep what it says of itself.
     """
     from keras_bct.adapters import AdapterDescription
 
@@ -52,6 +56,18 @@ def inspect_adapter(
         description = AdapterDescription.read(directory)
     except (OSError, ValueError) as error:
         raise InvalidAdapterError(f"{directory} is no adapter: {error}") from error
+    for name in ("pairs", "side_size"):
+        number = getattr(description, name)
+        if number is not None and number > _LARGEST:
+            raise InvalidAdapterError(
+                f"`{name}` of {directory} should be at most {_LARGEST}, as the "
+                f"registry keeps it. Received: {number}; save the adapter again."
+            )
+    if len(description.method) > _LONGEST_METHOD:
+        raise InvalidAdapterError(
+            f"`method` of {directory} should be of at most {_LONGEST_METHOD} "
+            f"characters. Received: {description.method!r}; save the adapter again."
+        )
     paths = list_files(directory)
     files = {name: digest_file(paths[name], progress) for name in sorted(paths)}
     said = {DESCRIPTION: files[DESCRIPTION].sha256, **description.files}

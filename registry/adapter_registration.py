@@ -130,7 +130,8 @@ def _ends(
             raise InvalidAdapterError(
                 f"The `{side}_fingerprint` of {candidate.directory} should be that of "
                 f"a registered version. Received: {fingerprint[:64]!r}; register the "
-                "version first, or fit the adapter with `registry.fingerprint`."
+                "version first, or fit the adapter with the fingerprint that "
+                "`registry.fingerprint.fingerprint(directory)` gives."
             )
         goes_in = (side == "old") == (about.direction == "old-to-new")
         size = about.input_size if goes_in else about.output_size

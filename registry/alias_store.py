@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 
@@ -12,9 +11,10 @@ from sqlalchemy.orm import Session
 from registry import promotion, rollback
 from registry.adapter_store import AdapterStore
 from registry.alias import Alias, AliasMove
-from registry.alias_moves import ATTEMPTS
-from registry.errors import RegistryError, UsageError
+from registry.alias_moves import ATTEMPTS, find_index
+from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.gate import Demand
+from registry.index_manifest import verify_index
 from registry.names import INDICES, check_name, parse_alias, parse_index, parse_version
 from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
 from registry.search_index import SearchIndex
@@ -125,11 +125,12 @@ class AliasStore(AdapterStore):
 
         Raises:
             GateRefusedError: The gate does not pass. Nothing has changed.
-            IntegrityError: The version's files are not those that were registered.
+            IntegrityError: Files of the version, of the index that will be served or of
+                an adapter that its rows went through are not what they were.
         """
         model, number = parse_version(version)
         check_name(alias, "alias")
-        _check_terms(require_compatible, force, reason, confidence, min_gain)
+        promotion.check_terms(require_compatible, force, reason, confidence, min_gain)
         found = self.version(version)
         if protocol is not None:
             from registry.protocol_data import read_protocol
@@ -153,6 +154,7 @@ class AliasStore(AdapterStore):
                 require_compatible=require_compatible,
                 protocol=protocol,
                 index=None if index is None else _number_of(index, model),
+                verify=self._verify_index,
                 reason=reason,
             )
         return None if row is None else self._read_move(row)
@@ -175,46 +177,68 @@ class AliasStore(AdapterStore):
             The move, None when that index is served already.
 
         Raises:
-            GateRefusedError: It has vectors that the version has no edge to.
+            GateRefusedError: It has vectors that the version has no edge to, or rows
+                that were removed from its gallery since.
+            IntegrityError: Files of the index or of an adapter that its rows went
+                through are not what they were.
         """
         model, name = parse_alias(alias)
+        number = _number_of(index, model)
+        with self.database.reading() as session:
+            to_serve = find_index(session, model, number)
+        self._verify_index(to_serve)
         row = promotion.serve_index(
             self.database,
             model,
             name,
-            _number_of(index, model),
+            number,
             reason,
+            galleries=self.galleries_folder,
             command=self.command,
         )
         return None if row is None else self._read_move(row)
 
     def rollback(
-        self, alias: str, *, force: bool = False, reason: str | None = None
+        self,
+        alias: str,
+        *,
+        index: str | None = None,
+        force: bool = False,
+        reason: str | None = None,
     ) -> AliasMove:
         """Undoes the last move of an alias: version, index and protocol together.
 
         Args:
             alias: Such as `"glyphs@production"`.
-            force: Go back even over vectors that the earlier version cannot search.
+            index: An index to serve in place of the earlier one, such as `"glyphs#4"`:
+                one that was built since rows were removed.
+            force: Go back even over vectors that the earlier version cannot search, and
+                to an index with rows that were removed.
             reason: What the history is to say; needed with `force`.
 
         Raises:
             GateRefusedError: Vectors were added since that the earlier version has
-                no edge to.
-            IntegrityError: The earlier version's files are not those that were
-                registered.
+                no edge to, or rows were removed that the index still has.
+            IntegrityError: Files of the earlier version, of the index or of an adapter
+                that its rows went through are not what they were.
         """
         model, name = parse_alias(alias)
         if force and not (reason and reason.strip()):
             raise UsageError("`force` needs a `reason` (--reason TEXT).")
+        number = None if index is None else _number_of(index, model)
         for _ in range(ATTEMPTS):
-            before = rollback.version_before(self.database, model, name)
-            self._verify(self._version(before))
+            undone, version, to_serve = rollback.before(
+                self.database, model, name, number
+            )
+            self._verify(self._version(version))
+            if to_serve is not None:
+                self._verify_index(to_serve)
             row = rollback.rollback(
                 self.database,
                 model,
                 name,
-                verified=before.id,
+                index=number,
+                verified=undone.id,
                 galleries=self.galleries_folder,
                 reason=reason,
                 force=force,
@@ -226,6 +250,31 @@ class AliasStore(AdapterStore):
             f"{alias} was moved by others {ATTEMPTS} times meanwhile. "
             "Nothing was changed; roll back again."
         )
+
+    def _verify_index(self, row: IndexRow) -> None:
+        """Raises when files of an index, or of its adapters, are not what they were.
+
+        Raises:
+            IntegrityError: It names them.
+        """
+        index = self._index(row)
+        with self._progress(f"verifying {index}", None) as progress:
+            bad = verify_index(Path(index.location), index.manifest_sha256, progress)
+        if bad:
+            raise IntegrityError(
+                f"The files of {index} are not those that were built; build another "
+                f"with `{self.command} index {index.gallery}`:",
+                bad,
+            )
+        # The index that is published after it maps its rows by them, too.
+        for fingerprint in sorted(set(index.adapters.values())):
+            adapter = self.adapter_with(fingerprint)
+            if adapter is None:
+                raise IntegrityError(
+                    f"Rows of {index} went through the adapter {fingerprint[:12]}, "
+                    "which is not registered; build another index."
+                )
+            self._verify(adapter)
 
     def _index(self, row: IndexRow) -> SearchIndex:
         location = self.root.location(INDICES, row.model, str(row.number))
@@ -239,34 +288,3 @@ def _number_of(index: str, model: str) -> int:
             f"Expected an index of {model}, such as '{model}#1'. Received: {index!r}."
         )
     return number
-
-
-def _check_terms(
-    require_compatible: bool,
-    force: bool,
-    reason: str | None,
-    confidence: float | None,
-    min_gain: float | None,
-) -> None:
-    if require_compatible == force:
-        raise UsageError(
-            "A promotion takes either `require_compatible` (--require-compatible), or "
-            "`force` with a `reason` (--force --reason TEXT); not both."
-            if force
-            else "A promotion needs `require_compatible` (--require-compatible), which "
-            "asks the gate; or `force` with a `reason` (--force --reason TEXT), which "
-            "does not and is recorded so."
-        )
-    if force and not (reason and reason.strip()):
-        raise UsageError("`force` needs a `reason` (--reason TEXT).")
-    if force and (confidence is not None or min_gain is not None):
-        raise UsageError(
-            "`confidence` and `min_gain` are asked of the gate, which `force` leaves "
-            "out."
-        )
-    if confidence is not None and not 0 < confidence < 1:
-        raise UsageError(
-            f"`confidence` should lie between 0 and 1. Received: {confidence}."
-        )
-    if min_gain is not None and not math.isfinite(min_gain):
-        raise UsageError(f"`min_gain` should be finite. Received: {min_gain}.")

@@ -130,13 +130,14 @@ def check_evidence(evidence: Evidence) -> None:
     pipeline's artifact, or made by hand.
 
     Raises:
-        UsageError: The answer is not the one that follows from the comparison, or a
-            number is none.
+        UsageError: The answer or the metrics are not those of the comparison, a number
+            cannot be, or an edge would lead from a version to itself.
     """
     from keras_bct.evaluation import Comparison, decide
 
     try:
-        answer = decide(Comparison.from_json(evidence.comparison)).answer
+        comparison = Comparison.from_json(evidence.comparison)
+        answer = decide(comparison).answer
     except (TypeError, ValueError) as error:
         raise UsageError(f"`comparison` cannot be read: {error}") from error
     if answer != evidence.answer:
@@ -144,9 +145,43 @@ def check_evidence(evidence: Evidence) -> None:
             f"`answer` should follow from `comparison`, whose gate answers {answer}. "
             f"Received: {evidence.answer!r}."
         )
+    names = sorted(metric.metric for metric in evidence.metrics)
+    if names != sorted(comparison.metrics):
+        raise UsageError(
+            "`metrics` should be those of `comparison`, "
+            f"{', '.join(comparison.metrics)}. Received: {', '.join(names) or 'none'}."
+        )
+    if evidence.first_components < 1:
+        raise UsageError(
+            "`first_components` should be positive: as many as were compared. "
+            f"Received: {evidence.first_components}."
+        )
+    if evidence.answer == "yes" or evidence.adapter_fingerprint is not None:
+        refuse_itself(evidence.new_fingerprint, evidence.old_fingerprint)
     for metric in evidence.metrics:
         for name, value in vars(metric).items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise UsageError(
                     f"`{name}` of {metric.metric} should be finite. Received: {value}."
                 )
+
+
+def refuse_itself(new: str, old: str) -> None:
+    """Raises when an edge would lead from a version to itself.
+
+    A version may be measured against itself, to know M(old, old), but searches its
+    own vectors as they are stored, without proof.
+
+    Args:
+        new: Fingerprint of the version that embeds the queries.
+        old: Fingerprint of the version that made the gallery.
+
+    Raises:
+        UsageError: They are one.
+    """
+    if new == old:
+        raise UsageError(
+            "`new_fingerprint` and `old_fingerprint` should be of two versions where "
+            "the gallery goes through an adapter or the answer is yes: a version "
+            f"searches its own vectors as they are. Received: {new[:12]} for both."
+        )

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.errors import IntegrityError, InvalidModelError, RegistryError, UsageError
-from registry.evidence import Evidence, MetricEvidence, check_evidence
+from registry.evidence import (
+    Evidence,
+    MetricEvidence,
+    check_evidence,
+    refuse_itself,
+)
 from registry.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -53,7 +58,7 @@ def measure_evidence(
     Raises:
         UsageError: The protocol cannot be followed: an empty side, stored vectors
             where pictures are needed, a gallery without vectors of `old_dir`; or the
-            adapter maps other vectors than the old version's.
+            adapter maps other vectors than the old version's, or both are one version.
         InvalidModelError: An embedding size that the protocol cannot compare.
         IntegrityError: Stored vectors are not those that were written, or a model
             changed meanwhile.
@@ -74,6 +79,7 @@ def measure_evidence(
     prints = {name: fingerprint(folder) for name, folder in folders.items()}
     adapter = None
     if adapter_dir is not None:
+        refuse_itself(prints["new"], prints["old"])
         adapter = open_adapter(Path(adapter_dir), prints["old"])
     data_digest = data.digest(prints["old"])
     queries = data.query_pictures()

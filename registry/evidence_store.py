@@ -83,11 +83,12 @@ class EvidenceStore(AliasStore):
             The evidence with its number.
 
         Raises:
-            UsageError: Its parts contradict each other, or its adapter is not
-                registered, maps from new to old or takes side information.
+            UsageError: Its parts contradict each other, it compares more components
+                than its versions have, or its adapter is not registered, maps from new
+                to old or takes side information.
         """
         check_evidence(evidence)
-        self._check_adapter(evidence)
+        self._check_components(evidence, self._check_adapter(evidence))
         with self.database.writing() as session:
             row = EvidenceRow(
                 **{
@@ -145,9 +146,9 @@ class EvidenceStore(AliasStore):
                 )
             return replace(evidence, id=row.id, created=row.created)
 
-    def _check_adapter(self, evidence: Evidence) -> None:
+    def _check_adapter(self, evidence: Evidence) -> Adapter | None:
         if evidence.adapter_fingerprint is None:
-            return
+            return None
         adapter = self.adapter_with(evidence.adapter_fingerprint)
         if adapter is None or adapter.old_fingerprint != evidence.old_fingerprint:
             raise UsageError(
@@ -167,6 +168,22 @@ class EvidenceStore(AliasStore):
                 "`adapter_fingerprint` should be that of an adapter that takes vectors "
                 f"alone, as galleries store them. Received: {adapter.name}, which "
                 f"takes side information of {adapter.side_size} components."
+            )
+        return adapter
+
+    def _check_components(self, evidence: Evidence, adapter: Adapter | None) -> None:
+        """Of versions that are registered; evidence may come before."""
+        prints = [evidence.new_fingerprint]
+        if adapter is None:
+            prints.append(evidence.old_fingerprint)
+        versions = filter(None, map(self.version_with, prints))
+        sizes = [version.embedding_size for version in versions]
+        if adapter is not None:
+            sizes.append(adapter.output_size)
+        if sizes and evidence.first_components > min(sizes):
+            raise UsageError(
+                f"`first_components` should be at most {min(sizes)}, as many as both "
+                f"sides have. Received: {evidence.first_components}."
             )
 
     def evidence(self, number: int) -> Evidence:

@@ -89,6 +89,14 @@ def judge(
     reasons: list[str] = []
     evidence_ids: list[int] = []
     for needed in needs:
+        if needed.made_by == candidate.fingerprint and needed.adapter is not None:
+            reasons.append(
+                f"{candidate.name} made vectors that the index holds through "
+                f"{adapter_name(session, needed.adapter)}, and searches its own only "
+                f"as they are stored: build an index of them (`{demand.command} index "
+                "GALLERY`) and promote with --index"
+            )
+            continue
         rows = session.scalars(
             select(EvidenceRow)
             .where(

@@ -68,12 +68,15 @@ def build_index(
 
     Raises:
         UsageError: There are no rows.
-        RegistryError: It cannot be written, for one because the disk is full.
+        RegistryError: An adapter cannot map the rows, or the index cannot be written,
+            for one because the disk is full.
     """
     if not len(rows):
         raise UsageError(f"The gallery {gallery!r} has no rows to index. Add some.")
     through = through or {}
-    vectors = index_vectors(rows, first_components, distance, through, progress)
+    vectors = index_vectors(
+        rows, first_components, distance, through, progress, gallery=gallery
+    )
     if queries is not None:
         queries = prepare(queries, first_components, distance)
     trial = Trial.of(vectors, queries, distance)

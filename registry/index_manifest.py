@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.errors import IntegrityError, RegistryError
-from registry.fingerprint import digest_file
+from registry.fingerprint import Progress, digest_file
 from registry.integrity import differences
 
 MANIFEST = "manifest.json"
@@ -76,12 +76,17 @@ def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
         ) from error
 
 
-def verify_index(folder: Path, manifest_sha256: str | None = None) -> list[str]:
+def verify_index(
+    folder: Path,
+    manifest_sha256: str | None = None,
+    progress: Progress | None = None,
+) -> list[str]:
     """Names of the files of an index that are missing, changed or too many.
 
     Args:
         folder: Of the index.
         manifest_sha256: Of the manifest, as the registry knows it.
+        progress: Told the number of bytes that were read.
     """
     try:
         if manifest_sha256 is not None and (
@@ -94,7 +99,7 @@ def verify_index(folder: Path, manifest_sha256: str | None = None) -> list[str]:
     except IntegrityError as error:
         return list(error.files)
     files = {
-        path.relative_to(folder).as_posix(): digest_file(path)
+        path.relative_to(folder).as_posix(): digest_file(path, progress)
         for path in folder.rglob("*")
         if path.is_file()
     }

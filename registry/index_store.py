@@ -123,7 +123,8 @@ class IndexStore(GalleryStore):
         """Loads adapters, by the version whose rows they map.
 
         Raises:
-            UsageError: Two for the same rows, or one for rows that are not there.
+            UsageError: Two for the same rows, or one for rows that are not there or not
+                stored whole.
             IntegrityError: Files of one are not those that were registered.
         """
         from registry.adapter_files import open_adapter
@@ -148,6 +149,15 @@ class IndexStore(GalleryStore):
             with self.local_adapter(adapter) as folder:
                 opened[made_by] = Transform(
                     adapter.name, adapter.fingerprint, open_adapter(folder, made_by)
+                )
+            # After it was opened, which refuses one that maps new rows.
+            stored = gallery.sizes[made_by]
+            if stored != adapter.input_size:
+                raise UsageError(
+                    f"{adapter} (--through) maps vectors of {adapter.input_size} "
+                    f"components. Received: the gallery {name}, which stores the first "
+                    f"{stored} of {self.version_with(made_by) or made_by[:12]}; put "
+                    "them whole into a gallery of their own."
                 )
         return opened
 

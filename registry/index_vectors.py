@@ -93,6 +93,8 @@ def index_vectors(
     distance: str,
     through: Mapping[str, Transform],
     progress: Progress | None = None,
+    *,
+    gallery: str,
 ) -> Floats:
     """A gallery's vectors as ScaNN gets them, read and mapped a block at a time.
 
@@ -102,12 +104,13 @@ def index_vectors(
         distance: `"cosine"`, `"l2"` or `"inner_product"`.
         through: The adapters, by the version whose rows they map.
         progress: Told the number of bytes of vectors that were read.
+        gallery: Name of the gallery, for messages.
 
     Returns:
         (n, K) float32.
 
     Raises:
-        RegistryError: An adapter gave NaN or infinity.
+        RegistryError: An adapter cannot map the rows, or maps them to infinity.
     """
     vectors = np.empty((len(rows), first_components), np.float32)
     start = 0
@@ -120,7 +123,7 @@ def index_vectors(
         for number in np.unique(numbers):
             mine = slice(None) if len(names) == 1 else numbers == number
             into[mine] = prepare(
-                _transformed(stored[mine], names[number], through),
+                _transformed(stored[mine], names[number], through, gallery),
                 first_components,
                 distance,
             )
@@ -131,15 +134,16 @@ def index_vectors(
 
 
 def _transformed(
-    stored: Floats, made_by: str, through: Mapping[str, Transform]
+    stored: Floats, made_by: str, through: Mapping[str, Transform], gallery: str
 ) -> Floats:
     transform = through.get(made_by)
     if transform is None:
         return stored
-    mapped: Floats = transform.adapter.transform(stored, fingerprint=made_by)
-    if not np.isfinite(mapped).all():
+    try:
+        mapped: Floats = transform.adapter.transform(stored, fingerprint=made_by)
+    except ValueError as error:
         raise RegistryError(
-            f"{transform.name} maps vectors of {made_by[:12]} to NaN or infinity. "
-            "Nothing was published; fit the adapter again."
-        )
+            f"Vectors of {made_by[:12]} in the gallery {gallery} cannot go through "
+            f"{transform.name}: {error} Nothing was published; fit the adapter again."
+        ) from error
     return mapped

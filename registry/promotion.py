@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from pathlib import Path
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -12,7 +16,51 @@ from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
 from registry.gate import Demand, Needed, judge
 from registry.registration import find
+from registry.removed_rows import brought_back
 from registry.schema import AliasMoveRow, EvidenceRow, IndexRow, VersionRow
+
+
+def check_terms(
+    require_compatible: bool,
+    force: bool,
+    reason: str | None,
+    confidence: float | None,
+    min_gain: float | None,
+) -> None:
+    """Raises when what a promotion is asked for contradicts itself or cannot be.
+
+    Args:
+        require_compatible: Ask the gate.
+        force: Do not.
+        reason: What the history is to say.
+        confidence: What to ask for beyond the protocol.
+        min_gain: The same.
+
+    Raises:
+        UsageError: It says what to ask for.
+    """
+    if require_compatible == force:
+        raise UsageError(
+            "A promotion takes either `require_compatible` (--require-compatible), or "
+            "`force` with a `reason` (--force --reason TEXT); not both."
+            if force
+            else "A promotion needs `require_compatible` (--require-compatible), which "
+            "asks the gate; or `force` with a `reason` (--force --reason TEXT), which "
+            "does not and is recorded so."
+        )
+    if force and not (reason and reason.strip()):
+        raise UsageError("`force` needs a `reason` (--reason TEXT).")
+    if force and (confidence is not None or min_gain is not None):
+        raise UsageError(
+            "`confidence` and `min_gain` are asked of the gate, which `force` leaves "
+            "out."
+        )
+    if confidence is not None and not 0 < confidence < 1:
+        raise UsageError(
+            f"`confidence` should lie between 0 and 1. Received: {confidence}."
+        )
+    if min_gain is not None and not math.isfinite(min_gain):
+        raise UsageError(f"`min_gain` should be finite. Received: {min_gain}.")
 
 
 def promote(
@@ -25,6 +73,7 @@ def promote(
     require_compatible: bool,
     protocol: str | None,
     index: int | None,
+    verify: Callable[[IndexRow], None],
     reason: str | None,
 ) -> AliasMoveRow | None:
     """Moves `model@alias` to a version, and with `index` to an index, in one step.
@@ -38,6 +87,7 @@ def promote(
         require_compatible: Ask the gate; else `reason` says why not.
         protocol: Protocol file, for a new alias or in place of its own.
         index: Number of the index to serve from now on; None keeps the served one.
+        verify: Raises when files of the index that will be served are damaged.
         reason: What the history is to say.
 
     Returns:
@@ -54,6 +104,9 @@ def promote(
             served = (
                 now_at.index if index is None else find_index(session, model, index)
             )
+            # Here, as an index that is kept may be another one by the next attempt.
+            if served is not None:
+                verify(served)
             path = protocol or now_at.protocol
             evidence_ids: list[int] = []
             if require_compatible:
@@ -115,15 +168,15 @@ def _pass_gate(
     alias: str,
     demand: Demand,
 ) -> list[int]:
-    needs = _needs(candidate, now_at, served)
-    if not needs:
-        return []
-    if protocol is None:
-        raise UsageError(
-            f"{candidate.model}@{alias} has no protocol yet; name one with "
-            "--protocol FILE."
-        )
-    reasons, evidence_ids = judge(session, candidate, needs, protocol, demand)
+    reasons: list[str] = []
+    evidence_ids: list[int] = []
+    if needs := _needs(candidate, now_at, served):
+        if protocol is None:
+            raise UsageError(
+                f"{candidate.model}@{alias} has no protocol yet; name one with "
+                "--protocol FILE."
+            )
+        reasons, evidence_ids = judge(session, candidate, needs, protocol, demand)
     if not reasons and served is not None:
         # The evidence may be about another distance or other components than the
         # index compares, and a search along it would be refused.
@@ -137,6 +190,9 @@ def _pass_gate(
                 command=demand.command,
             )
         ]
+    reasons += brought_back(
+        session, served, now_at.index, demand.galleries, demand.command
+    )
     if reasons:
         raise GateRefusedError(
             f"{candidate.model}/{candidate.number} is not promoted to {alias}; "
@@ -186,6 +242,7 @@ def serve_index(
     index: int,
     reason: str | None,
     *,
+    galleries: Path | None,
     command: str,
 ) -> AliasMoveRow | None:
     """Serves another index with the version that the alias stands for.
@@ -196,13 +253,15 @@ def serve_index(
         alias: The alias.
         index: Number of the index.
         reason: What the history is to say.
+        galleries: Folder of the registry's galleries.
         command: How the command line of this registry begins.
 
     Returns:
         The new row of its history, None when that index is served already.
 
     Raises:
-        GateRefusedError: The index has vectors that the version has no edge to.
+        GateRefusedError: The index has vectors that the version has no edge to, or rows
+            that were removed from its gallery.
     """
     with database.writing() as session:
         now_at = standing(session, model, alias)
@@ -218,11 +277,13 @@ def serve_index(
             Terms(row.distance, row.first_components),
             command=command,
         )
-        if phrases:
+        reasons = [f"it has {phrase}" for phrase in phrases]
+        reasons += brought_back(session, row, now_at.index, galleries, command)
+        if reasons:
             raise GateRefusedError(
                 f"{model}#{index} is not served by {model}@{alias}; nothing was "
                 "changed:",
-                [f"it has {phrase}" for phrase in phrases],
+                reasons,
             )
         return move(
             session,

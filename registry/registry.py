@@ -136,9 +136,10 @@ class Registry(ServingStore):
                 except NotFoundError:
                     found[f"gallery {name}"] = ["manifest.json: missing"]
         for index in self.indices(model):
-            found[f"index {index}"] = verify_index(
-                Path(index.location), index.manifest_sha256
-            )
+            with self._progress(f"verifying {index}", None) as progress:
+                found[f"index {index}"] = verify_index(
+                    Path(index.location), index.manifest_sha256, progress
+                )
         if model is not None and not found:
             raise NotFoundError(f"There is no model {model!r}.")
         return found

@@ -8,15 +8,24 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry.alias_moves import Standing, move, standing
-from registry.compatibility import Vectors, stranded
+from registry.alias_moves import Standing, find_index, move, standing
+from registry.compatibility import Terms, Vectors, stranded, vectors_of
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError
+from registry.removed_rows import brought_back
 from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
 
 
-def version_before(database: Database, model: str, alias: str) -> VersionRow:
-    """The version that a rollback would go back to.
+def before(
+    database: Database, model: str, alias: str, index: int | None
+) -> tuple[AliasMoveRow, VersionRow, IndexRow | None]:
+    """The move that a rollback would undo, and what would be served then.
+
+    Args:
+        database: Where aliases are kept.
+        model: Name of the model.
+        alias: The alias.
+        index: Number of an index to serve in place of the one before the move.
 
     Raises:
         NotFoundError: There is no such alias.
@@ -24,7 +33,8 @@ def version_before(database: Database, model: str, alias: str) -> VersionRow:
     """
     with database.reading() as session:
         last = _to_undo(session, model, alias, standing(session, model, alias))
-        return session.get_one(VersionRow, last.from_version_id)
+        version, earlier = _ends(session, last)
+        return last, version, _to_serve(session, model, earlier, index)
 
 
 def rollback(
@@ -32,6 +42,7 @@ def rollback(
     model: str,
     alias: str,
     *,
+    index: int | None,
     verified: int,
     galleries: Path | None,
     reason: str | None,
@@ -46,36 +57,49 @@ def rollback(
         database: Where aliases are kept.
         model: Name of the model.
         alias: The alias.
-        verified: Key of the version before, whose files have been verified.
+        index: Number of an index to serve in place of the one before the move.
+        verified: Key of the move to undo; what will be served then has been verified.
         galleries: Folder of the registry's galleries.
         reason: What the history is to say.
-        force: Go back even over vectors that the earlier version cannot search.
+        force: Go back even over vectors that the earlier version cannot search, and
+            to an index with rows that were removed.
         command: How the command line of this registry begins.
 
     Returns:
         The new row of its history, None when the alias has moved meanwhile and would
-        go back to a version that has not been verified.
+        go back to what has not been verified.
 
     Raises:
         GateRefusedError: Vectors were added since that the earlier version has no
-            edge to; they would not be found, or found wrongly.
+            edge to; they would not be found, or found wrongly. Or rows were removed
+            that the index still has.
         RegistryError: There is nothing to go back to.
     """
     with database.writing() as session:
         now_at = standing(session, model, alias)
         last = _to_undo(session, model, alias, now_at)
-        before = session.get_one(VersionRow, last.from_version_id)
-        if before.id != verified:
+        if last.id != verified:
             return None
-        index = (
-            session.get_one(IndexRow, last.from_index_id)
-            if last.from_index_id is not None
-            else None
+        version, earlier = _ends(session, last)
+        to_serve = _to_serve(session, model, earlier, index)
+        reasons = _left_behind(
+            session, version, now_at.index, earlier, galleries, command
         )
-        reasons = _left_behind(session, before, now_at.index, index, galleries, command)
+        if index is not None and to_serve is not None:
+            reasons += [
+                f"the index {model}#{index} has {phrase}"
+                for phrase in stranded(
+                    session,
+                    version.fingerprint,
+                    vectors_of(to_serve),
+                    Terms(to_serve.distance, to_serve.first_components),
+                    command=command,
+                )
+            ]
+        reasons += brought_back(session, to_serve, now_at.index, galleries, command)
         if reasons and not force:
             raise GateRefusedError(
-                f"{model}@{alias} is not rolled back to {model}/{before.number}; "
+                f"{model}@{alias} is not rolled back to {version.name}; "
                 "nothing was changed:",
                 reasons,
             )
@@ -85,8 +109,8 @@ def rollback(
             alias,
             "rollback",
             now_at,
-            version_id=before.id,
-            index_id=last.from_index_id,
+            version_id=version.id,
+            index_id=None if to_serve is None else to_serve.id,
             protocol=last.from_protocol,
             protocol_digest=last.from_protocol_digest,
             reason=reason,
@@ -115,6 +139,21 @@ def _to_undo(
             "start; there is no move to undo."
         )
     return last
+
+
+def _ends(session: Session, last: AliasMoveRow) -> tuple[VersionRow, IndexRow | None]:
+    """The version and the index that a move went away from."""
+    index = last.from_index_id
+    return (
+        session.get_one(VersionRow, last.from_version_id),
+        None if index is None else session.get_one(IndexRow, index),
+    )
+
+
+def _to_serve(
+    session: Session, model: str, earlier: IndexRow | None, index: int | None
+) -> IndexRow | None:
+    return earlier if index is None else find_index(session, model, index)
 
 
 def _left_behind(

@@ -153,6 +153,13 @@ def test_an_adapter_from_new_to_old_is_refused(measure, toy_model, tmp_path):
         measure(adapter=backward)
 
 
+def test_a_version_is_not_measured_over_its_own_vectors_mapped(measure, monkeypatch):
+    """It searches them as they are; and it is said before anything is embedded."""
+    monkeypatch.setattr("registry.evidence_measuring._embed", None)
+    with pytest.raises(UsageError, match="should be of two versions"):
+        measure(new="old")
+
+
 def test_a_map_that_does_nothing_is_measured_as_it_is(measure, toy_model, tmp_path):
     idle = save(OldToNew, tmp_path / "idle", toy_model)
     direct, through = measure(adapter=None).metrics[0], measure(adapter=idle).metrics[0]

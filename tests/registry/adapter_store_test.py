@@ -1,6 +1,8 @@
 import errno
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -104,8 +106,15 @@ def test_the_same_files_are_not_registered_twice(two, make_adapter):
 @pytest.mark.parametrize("side", ["old_fingerprint", "new_fingerprint"])
 def test_a_version_that_is_not_registered_is_named(two, make_adapter, side):
     folder = make_adapter("ridge", **{side: "e" * 64})
-    with pytest.raises(InvalidAdapterError, match=rf"`{side}`.*eeee"):
+    with pytest.raises(InvalidAdapterError, match=rf"`{side}`.*eeee") as refused:
         two.add_adapter(folder)
+    # What the message says gives a fingerprint can be called as it stands.
+    (call,) = re.findall(r"`(registry\.[\w.]+)\(directory\)`", str(refused.value))
+    module, _, function = call.rpartition(".")
+    given = getattr(importlib.import_module(module), function)(
+        two.version("glyphs/1").location
+    )
+    assert given == two.version("glyphs/1").fingerprint
     assert two.adapters() == []
 
 
@@ -186,6 +195,34 @@ def test_a_torn_adapter_is_refused_and_leaves_nothing(two, make_adapter, damage)
         two.add_adapter(folder)
     assert two.adapters() == []
     assert not Path(two.root.url, "adapters").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("direction", "sideways"),
+        ("map", "nope"),
+        ("pairs", -5),
+        ("pairs", 2**31),
+        ("pairs", 2**70),
+        ("side_size", 0),
+        ("side_size", 2**31),
+        ("input_size", 0),
+        ("output_size", 0),
+        ("method", "m" * 101),
+        ("settings", {"strength": 2**70, "rank": []}),
+    ],
+)
+def test_what_no_adapter_says_of_itself_is_refused_by_name(
+    two, make_adapter, name, value
+):
+    """It could not be loaded, or the database could not keep it."""
+    folder = make_adapter("ridge")
+    described = json.loads((folder / "adapter.json").read_text())
+    (folder / "adapter.json").write_text(json.dumps({**described, name: value}))
+    with pytest.raises(InvalidAdapterError, match=name):
+        two.add_adapter(folder)
+    assert two.adapters() == []
 
 
 @pytest.mark.parametrize(

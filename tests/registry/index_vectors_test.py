@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from keras_bct.adapters import AffineMap, OldToNew
 from registry import NotFoundError, RegistryError, UsageError
 from registry.index_searcher import Searcher
 
@@ -58,7 +59,7 @@ class TestIndex:
             monkeypatch.setattr(index_vectors, "_BLOCK", rows)
             told = []
             made = index_vectors.index_vectors(
-                gallery.read(), 40, "l2", through, told.append
+                gallery.read(), 40, "l2", through, told.append, gallery="kanji"
             )
             np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-5)
             assert sum(told) == 34 * 64 * 4
@@ -74,8 +75,10 @@ class TestIndex:
         with pytest.raises(UsageError, match="glyphs/2, of which the gallery kanji"):
             served.build_index("kanji", through=["glyphs:2"])
 
-    def test_takes_no_adapter_from_new_to_old(self, served, make_adapter):
-        served.add_adapter(make_adapter("back", backward=True))
+    def test_takes_no_adapter_from_new_to_old(self, served, make_model, make_adapter):
+        served.register("glyphs", make_model("narrow", size=16))
+        back = make_adapter("back", "glyphs/4", sizes=(16, 64), backward=True)
+        served.add_adapter(back)
         with pytest.raises(UsageError, match=r"old to new.*new-to-old"):
             served.build_index("kanji", through=["glyphs:2"])
 
@@ -102,19 +105,46 @@ class TestIndex:
         with pytest.raises(UsageError, match=rf"1 to 64.*Received: {size}\."):
             served.publish_index("kanji", "glyphs", "production", first_components=size)
 
-    def test_that_maps_to_nothing_finite_is_not_published(self, served):
-        from registry import index_vectors
+    def test_that_maps_to_nothing_finite_is_not_published(
+        self, served, prove, tmp_path
+    ):
+        old, new = (served.version(f"glyphs/{n}").fingerprint for n in (1, 2))
+        OldToNew(
+            map=AffineMap(np.full((64, 64), 1e38), np.zeros(64)),
+            method="by hand",
+            pairs=0,
+            old_fingerprint=old,
+            new_fingerprint=new,
+        ).save(tmp_path / "huge")
+        served.add_adapter(tmp_path / "huge")
+        prove("glyphs/2", "glyphs/1", "glyphs:2")
+        served.promote("glyphs/2", "production", force=True, reason="a trial")
+        before = served.indices()
+        said = "in the gallery kanji cannot go through glyphs:2: .*infinity"
+        with pytest.raises(RegistryError, match=said):
+            served.build_index("kanji", through=["glyphs:2"])
+        with pytest.raises(RegistryError, match=said):
+            served.publish_index("kanji", "glyphs", "production", through=["glyphs:2"])
+        assert served.indices() == before
 
-        class Broken:
-            def transform(self, rows, *, fingerprint):
-                return np.full_like(rows, np.nan)
-
-        old = served.version("glyphs/1").fingerprint
-        through = {old: index_vectors.Transform("glyphs:1", "f" * 64, Broken())}
-        with pytest.raises(RegistryError, match=r"glyphs:1 maps .* NaN or infinity"):
-            index_vectors.index_vectors(
-                served.gallery("kanji").read(), 64, "cosine", through
-            )
+    def test_takes_no_rows_of_which_the_gallery_stores_a_part(self, served, prove):
+        """A narrower gallery keeps the first components of a wider version's rows."""
+        served.create_gallery("small", "glyphs", 32)
+        served.gallery("small").append(
+            ["a", "b"], np.ones((2, 32)), served.version("glyphs/1").fingerprint
+        )
+        prove("glyphs/2", "glyphs/1", "glyphs:1")
+        served.promote("glyphs/2", "production", force=True, reason="a trial")
+        before = served.indices()
+        said = (
+            r"glyphs:1 \(--through\) maps vectors of 64 components\. Received: the "
+            "gallery small, which stores the first 32 of glyphs/1"
+        )
+        with pytest.raises(UsageError, match=said):
+            served.build_index("small", through=["glyphs:1"])
+        with pytest.raises(UsageError, match=said):
+            served.publish_index("small", "glyphs", "production", through=["glyphs:1"])
+        assert served.indices() == before
 
     def test_compares_rows_of_the_adapter_s_space_beside_mapped_ones(
         self, served, make_model, make_adapter

@@ -76,6 +76,18 @@ class TestPromotion:
         ) in str(refused.value)
         assert state(served) == before
 
+    def test_of_the_version_that_made_the_rows_asks_for_them_as_they_are_stored(
+        self, served
+    ):
+        """No evidence could be measured that would let it through."""
+        index = served.build_index("kanji", through=["glyphs:1"])
+        with pytest.raises(GateRefusedError) as refused:
+            ask(served, "glyphs/1", index=index.name)
+        (reason,) = refused.value.reasons
+        assert "made vectors that the index holds through glyphs:1" in reason
+        assert f"`{served.command} index GALLERY`" in reason
+        assert "evaluate" not in reason
+
     def test_asks_the_newest_evidence_of_that_way(self, served, prove):
         index = served.build_index("kanji", through=["glyphs:1"])
         prove("glyphs/2", "glyphs/1", "glyphs:1")

@@ -6,6 +6,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from registry.cli.main import build_parser, main
@@ -23,21 +24,38 @@ def steps(manual):
 
 
 @pytest.fixture
-def exports(toy_model, toy_adapter, toy_protocol, pictures, tmp_path):
+def exports(toy_model, toy_protocol, pictures, tmp_path):
     """The folder that the walks begin in."""
     for name in ("old", "independent", "new", "turned"):
         shutil.copytree(toy_model(name), tmp_path / "exports" / name)
-    shutil.copytree(toy_adapter("ridge", pictures(3)), tmp_path / "exports" / "ridge")
     (tmp_path / "forget.txt").write_text("".join(f"{n}\n" for n in pictures(2).ids[:2]))
     (tmp_path / "query.png").write_bytes(pictures(1).images[4])
     return tmp_path
 
 
+@pytest.fixture
+def fit_ridge(toy_embeddings, pictures):
+    """Runs the Python of docs/registry.md that saves an adapter in that folder."""
+    text = (ROOT / "docs/registry.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (program,) = (block for block in blocks if "exports/ridge" in block)
+
+    def fit():
+        by_old, by_turned = (
+            toy_embeddings(name, pictures(3)).astype(np.float32)
+            for name in ("old", "turned")
+        )
+        exec(program, {"by_old": by_old, "by_turned": by_turned})
+
+    return fit
+
+
 @pytest.mark.parametrize("manual", ["README.md", "docs/registry.md"])
 def test_the_commands_print_what_the_manual_says(
-    manual, exports, tmp_path, monkeypatch, capsys
+    manual, exports, fit_ridge, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(exports)
+    fit_ridge()
     monkeypatch.setenv("REGISTRY_ROOT", str(tmp_path / "root"))
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

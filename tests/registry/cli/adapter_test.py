@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 
 class TestAdapter:
     def test_add_prints_what_it_maps(self, run, promoted, make_adapter, root):
@@ -63,6 +65,19 @@ class TestAdapter:
 
     def test_without_a_command_it_is_wrong_usage(self, run):
         assert run("adapter").code == 2
+
+
+def test_index_of_rows_that_cannot_go_through_says_so_in_json_too(
+    run, promoted, make_adapter
+):
+    promoted.add_adapter(make_adapter("ridge"))
+    promoted.create_gallery("small", "glyphs", 32)
+    promoted.gallery("small").append(
+        ["a"], np.ones((1, 32)), promoted.version("glyphs/1").fingerprint
+    )
+    refused = run("index", "small", "--through", "glyphs:1", "--json")
+    assert refused.code == 2
+    assert "the gallery small" in refused.json["error"]["message"]
 
 
 def test_index_without_an_alias_is_only_built(

@@ -123,6 +123,19 @@ def test_rollback_says_what_it_undid(run, promoted):
     )
 
 
+def test_rollback_takes_another_index_than_the_earlier_one(
+    run, promoted, fill_gallery, tmp_path
+):
+    fill_gallery("kanji", "glyphs/1")
+    run("index", "kanji", "--serve", "glyphs@production")
+    promoted.promote("glyphs/2", "production", force=True, reason="a trial")
+    (tmp_path / "ids.txt").write_text("row-3\n")
+    run("gallery", "kanji", "--remove-ids", tmp_path / "ids.txt")
+    run("index", "kanji")
+    moved = run("rollback", "glyphs@production", "--index", "glyphs#2", "--json")
+    assert moved.json["to_index"] == "glyphs#2"
+
+
 def test_lineage_is_a_tree_or_json(run, promoted):
     assert "└─ glyphs/2" in run("lineage", "glyphs").out
     nodes = run("lineage", "glyphs", "--json").json["nodes"]
