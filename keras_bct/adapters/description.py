@@ -26,8 +26,6 @@ _WORDS = {
     "direction": ("old-to-new", "new-to-old"),
     "map": ("affine", "residual-mlp", "saved-model"),
 }
-# What databases hold.
-_MOST_PAIRS = 2**63 - 1
 _PIECE = 2**20
 
 
@@ -78,10 +76,7 @@ class AdapterDescription:
             size = getattr(self, name)
             if size is not None:
                 whole_number(name, size, least=1)
-        if whole_number("pairs", self.pairs, least=0) > _MOST_PAIRS:
-            raise ValueError(
-                f"`pairs` should be at most {_MOST_PAIRS}. Received: {self.pairs}."
-            )
+        whole_number("pairs", self.pairs, least=0)
 
     def write(self, directory: Path) -> None:
         """Write `adapter.json`."""

@@ -243,7 +243,6 @@ def test_an_adapter_between_other_versions_is_refused(stored, side, sides):
         ({"more": 1}, "more"),
         ({"pairs": "many"}, "pairs"),
         ({"pairs": -5}, "`pairs` should be a whole number, at least 0"),
-        ({"pairs": 2**70}, "`pairs` should be at most"),
         ({"side_size": 0}, "`side_size`"),
         ({"input_size": 0}, "`input_size`"),
     ],
