@@ -153,8 +153,7 @@ class CurveMeasuring:
         if row.order == "entropy":
             return uncertainty(mapped.embeddings, self._classifier(row).weights)
         if row.order == "linear":
-            assert mapped.cameras is not None
-            return linear_fit(mapped.embeddings, np.log(oracle), mapped.cameras)
+            return linear_fit(mapped.embeddings, oracle)
         return oracle
 
     def _classifier(self, row: BackfillRow) -> Classifier:

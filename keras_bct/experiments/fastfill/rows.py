@@ -25,7 +25,7 @@ class BackfillRow:
             distance to the mean of the item's class (lambda-orthogonality); `entropy`:
             of the cosines to the new classifier's rows (RACT); `loss`: an oracle, by
             the loss of the item itself; `linear`: what a linear unit, as psi is
-            one, says when it is fitted to that loss on the items of other typefaces.
+            one, says when it is fitted to the order of that loss on the very items.
 
     Raises:
         ValueError: The order is unknown.
