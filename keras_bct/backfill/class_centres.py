@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 from keras_bct.backfill.distance import Floats, rowwise_distance
-
-Labels = Sequence[str] | NDArray[np.str_]
+from keras_bct.checked_labels import Labels, label_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,8 @@ class ClassCentres:
             blocks: Gives `(b, d)` embeddings and b class names, any b.
 
         Raises:
-            ValueError: No item, shapes that do not fit, or NaN or infinity.
+            ValueError: No item, shapes that do not fit, a label that is missing, NaN
+                or infinity, or a class whose sum float64 cannot hold.
             TypeError: No floating type.
 
         Example:
@@ -80,7 +80,8 @@ class ClassCentres:
             items: How many items there are.
 
         Raises:
-            ValueError: Another number of labels, or a class without a centre.
+            ValueError: Another number of labels, one that is missing, or a class
+                without a centre.
         """
         names = label_array(labels, items)
         known = np.array(self.class_names)
@@ -114,8 +115,9 @@ def distance_to_class_mean(
         `(n,)` float64.
 
     Raises:
-        ValueError: A class without a centre, shapes that do not fit, NaN or infinity,
-            or an unknown distance.
+        ValueError: A label that is missing, a class without a centre, shapes that do
+            not fit, NaN or infinity, an unknown distance, a distance that float64
+            cannot hold, or a zero row with `cosine`.
         TypeError: No floating type.
 
     Example:
@@ -131,18 +133,3 @@ def distance_to_class_mean(
     return rowwise_distance(
         "embeddings", embeddings, "centres", centres.centres, distance, rows
     )
-
-
-def label_array(labels: Labels, items: int) -> NDArray[np.str_]:
-    """Check that there is one class name for every item.
-
-    Raises:
-        ValueError: Another number of labels.
-    """
-    names = np.asarray(labels).astype(np.str_)
-    if names.shape != (items,):
-        raise ValueError(
-            f"`labels` should name the class of each of {items} items. "
-            f"Received: shape {names.shape}."
-        )
-    return names
