@@ -59,7 +59,8 @@ class ClassCentres:
                 present, of_class = np.unique(names[block], return_inverse=True)
                 classes = present.tolist()
                 totals = np.stack([sums.get(name, np.zeros(size)) for name in classes])
-                np.add.at(totals, of_class, rows[block].astype(np.float64))
+                with np.errstate(over="ignore"):
+                    np.add.at(totals, of_class, rows[block].astype(np.float64))
                 amounts = np.bincount(of_class).tolist()
                 for name, amount, total in zip(classes, amounts, totals, strict=True):
                     # A copy: a view would keep the whole block's totals.
@@ -68,6 +69,12 @@ class ClassCentres:
         if not sums:
             raise ValueError("`blocks` should give at least one item. Received none.")
         class_names = tuple(sorted(sums))
+        for name in class_names:
+            if not np.isfinite(sums[name]).all():
+                raise ValueError(
+                    "`blocks` should give embeddings small enough for float64 to hold "
+                    f"the sum of a class. Received: larger ones of class {name!r}."
+                )
         return cls(
             class_names, np.stack([sums[name] / counts[name] for name in class_names])
         )
