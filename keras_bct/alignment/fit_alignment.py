@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
@@ -49,9 +50,10 @@ def fit_alignment(
         it an adapter.
 
     Raises:
-        ValueError: Shapes that do not fit, NaN or infinity, no labels where they are
-            needed, labels of which the classifier knows none, or a batch that does not
-            divide among the replicas.
+        ValueError: Shapes that do not fit, NaN or infinity or what float32 cannot
+            square, no labels where they are needed or one that is missing, labels of
+            which the classifier knows none, labels of one class without a classifier, a
+            batch that does not divide among the replicas, or a training that diverged.
         TypeError: No floating type.
 
     Example:
@@ -102,4 +104,13 @@ def fit_alignment(
         callbacks=callbacks,
         verbose=verbose,
     )
+    losses = model.history.history["loss"]
+    ends = (losses[-1], *model.get_weights())
+    if not all(np.isfinite(values).all() for values in ends):
+        raise ValueError(
+            "The training should end with finite weights. Received NaN or infinity, "
+            f"after a loss of {losses[0]:.3g} in the first epoch: it diverged. Lower "
+            "`learning_rate`, or divide `old` and `new` so that their components are "
+            "about 1."
+        )
     return model

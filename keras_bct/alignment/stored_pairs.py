@@ -16,6 +16,7 @@ from keras_bct.adapters.embedding_rows import (
     refuse_not_finite,
 )
 from keras_bct.alignment.recipe import AlignmentRecipe
+from keras_bct.checked_labels import label_array
 from keras_bct.classifier import Classifier
 from keras_bct.data.batch_order import epoch_order
 
@@ -60,19 +61,19 @@ class StoredPairs:
         checked = {}
         for name, rows in arrays.items():
             found = embedding_rows(name, rows)
-            if len(found) != len(old) or not len(found):
+            if not len(found):
                 raise ValueError(
-                    f"`{name}` should have a row for each of the items in `old`, at "
-                    f"least one. Received: {len(found)} rows and {len(old)}."
+                    f"`{name}` should hold at least one item. Received: 0 rows."
+                )
+            if len(found) != len(old):
+                raise ValueError(
+                    f"`{name}` should have a row for each of the items in `old`. "
+                    f"Received: {len(found)} rows and {len(old)}."
                 )
             refuse_not_finite(name, found)
             checked[name] = float32_rows(name, found)
-        names = None if labels is None else np.asarray(labels).astype(np.str_)
-        if names is not None and names.shape != (len(old),):
-            raise ValueError(
-                f"`labels` should name the class of each of {len(old)} items. "
-                f"Received: shape {names.shape}."
-            )
+            _refuse_unsquarable(name, checked[name])
+        names = None if labels is None else label_array(labels, len(old))
         if names is None and (recipe.discriminative_weight or recipe.held_out_classes):
             raise ValueError(
                 "`labels` should name the class of each item: the recipe has "
@@ -86,6 +87,12 @@ class StoredPairs:
         if not recipe.discriminative_weight or names is None:
             classifier = None
         elif classifier is None:
+            if len(np.unique(names)) < 2:
+                raise ValueError(
+                    "`labels` should name at least two classes, whose means stand in "
+                    f"for `classifier`. Received: {str(names[0])!r} alone; for FCT set "
+                    "discriminative_weight to 0."
+                )
             classifier = Classifier.from_embeddings(
                 checked["new"],
                 names.tolist(),
@@ -189,6 +196,19 @@ class StoredPairs:
             new=self.new[rows],
             labels=None if self.labels is None else self.labels[rows],
             side=None if self.side is None else self.side[rows],
+        )
+
+
+def _refuse_unsquarable(name: str, rows: NDArray[np.float32]) -> None:
+    """Refuse rows whose squared lengths float32 cannot hold: nothing learns of them."""
+    with np.errstate(over="ignore"):
+        squares = np.einsum("ij,ij->i", rows, rows)
+    bad = np.flatnonzero(~np.isfinite(squares))
+    if len(bad):
+        raise ValueError(
+            f"`{name}` should be small enough for float32 to hold squared lengths. "
+            f"Received: {np.abs(rows[bad[0]]).max():.1e} in row {bad[0]}; divide all "
+            "rows by such a number."
         )
 
 

@@ -14,8 +14,8 @@ from keras_bct.adapters.embedding_rows import (
     refuse_not_finite,
     refuse_overflow,
 )
-from keras_bct.backfill.class_centres import label_array
 from keras_bct.backfill.distance import Floats
+from keras_bct.checked_labels import label_array
 from keras_bct.classifier import Classifier
 
 
@@ -51,8 +51,8 @@ def alignment_error(
         `(n,)` float64, rounded to float32.
 
     Raises:
-        ValueError: Shapes that do not fit, NaN or infinity, no label known to the
-            classifier, or what the losses refuse.
+        ValueError: Shapes that do not fit, NaN or infinity, a label that is missing,
+            no label known to the classifier, or what the losses refuse.
         TypeError: No floating type.
 
     References:

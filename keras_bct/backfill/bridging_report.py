@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.adapter import Adapter, NewToOld
 from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
+from keras_bct.backfill.distance import distance_to_new
+from keras_bct.backfill.explained_variance import leads_elsewhere
 from keras_bct.backfill.ordering import highest_first, random_order
 from keras_bct.backfill.variance import predicted_variance
+from keras_bct.checked_labels import label_array
 from keras_bct.evaluation.backfilling_curve import backfilling_curve
 from keras_bct.evaluation.comparison import (
     Comparison,
@@ -29,9 +32,6 @@ GOAL = 0.95
 WORTH = 0.5
 """A map that recovers less of a full backfill's gain is warned of."""
 
-_LEAST_EXPLAINED = 0.01
-"""A map that explains less of the target's variance leads elsewhere."""
-
 _METRICS = ("retrieval/mAP", "retrieval/CMC@1")
 
 
@@ -46,14 +46,16 @@ class BridgingReport:
         squared_error: Mean over pairs, summed over components.
         missed: The same as a share of the target's variance: 1 for mapping everything
             to the mean.
-        cosine: Mean over pairs of mapped and target rows; NaN rows of length zero out.
+        cosine: Mean over pairs of mapped and target rows, those of length zero left
+            out; NaN where none is left.
         comparison: Of the criterion: `old_old`, `new_old` with the map between them,
             `new_new`; the paragon is `new_new`, so the gain is the share of a full
             backfill's. None without labels.
         to_backfill: For each metric that has a curve the share of the gallery that must
             be embedded anew to reach 95 % of M(new, new); infinity where all of it is
             not enough.
-        warnings: Sentences with numbers where the map is not worth it.
+        warnings: Sentences with numbers where the map is not worth it, leads elsewhere
+            than to the target, or fits its sides better exchanged.
     """
 
     direction: str
@@ -116,7 +118,8 @@ def bridging_report(
 
     Raises:
         ValueError: No pair, shapes that do not fit each other and the map, NaN or
-            infinity, or what `measure` refuses.
+            infinity, squares that float64 cannot hold, a label that is missing, or
+            what `measure` refuses.
         TypeError: No floating type.
 
     Example:
@@ -147,23 +150,26 @@ def bridging_report(
         sides[adapter.source], side_information=side_information
     )
     target = sides[adapter.target].astype(np.float64)
-    squared = ((mapped - target) ** 2).sum(axis=1).mean()
-    variance = ((target - target.mean(axis=0)) ** 2).sum(axis=1).mean()
-    lengths = np.linalg.norm(mapped, axis=1) * np.linalg.norm(target, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cosines = np.einsum("ij,ij->i", mapped, target) / lengths
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = ((mapped - target) ** 2).sum(axis=1).mean()
+        variance = ((target - target.mean(axis=0)) ** 2).sum(axis=1).mean()
+    if not np.isfinite([squared, variance]).all():
+        raise ValueError(
+            "`old` and `new` should be small enough for float64 to hold the squares of "
+            f"rows and errors. Received: components up to {np.abs(old).max():.1e} and "
+            f"{np.abs(new).max():.1e}; divide them before the map is fitted."
+        )
+    directed = mapped.any(axis=1) & target.any(axis=1)
+    cosine = float("nan")
+    if directed.any():
+        angles = distance_to_new(mapped[directed], target[directed], distance="cosine")
+        cosine = 1 - float(angles.mean())
     comparison: Comparison | None = None
     to_backfill: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
-    explained = _explained(mapped, target)
     # One pair, or a target that stands still, has nothing to explain.
-    if variance and explained < _LEAST_EXPLAINED:
-        warnings = (
-            f"the map explains {explained:.1%} of the variance of the rows of "
-            f"`{adapter.target}`, whatever it is multiplied by. Make sure that `old` "
-            "and `new` are not exchanged and are of the versions that it was fitted "
-            "to.",
-        )
+    if variance:
+        warnings = leads_elsewhere(adapter, sides, mapped, side_information)
     if labels is not None:
         if order is None and log_variance is not None:
             order = highest_first(predicted_variance(log_variance))
@@ -171,7 +177,7 @@ def bridging_report(
             order = random_order(len(old), seed=0)
         protocol = protocol or _default_protocol()
         comparison, to_backfill = _measured(
-            adapter, sides, mapped, np.asarray(labels), protocol, order
+            adapter, sides, mapped, label_array(labels, len(old)), protocol, order
         )
         warnings += tuple(
             text
@@ -189,23 +195,12 @@ def bridging_report(
         method=adapter.method,
         pairs=len(old),
         squared_error=float(squared),
-        missed=float(squared / variance) if variance else float("nan"),
-        cosine=float(np.nanmean(cosines)),
+        missed=float(squared) / float(variance) if variance else float("nan"),
+        cosine=cosine,
         comparison=comparison,
         to_backfill=to_backfill,
         warnings=warnings,
     )
-
-
-def _explained(mapped: NDArray[Any], target: NDArray[Any]) -> float:
-    """The share of the target's variance that the best multiple of the map explains.
-
-    0 where that multiple is not above zero: the map leads elsewhere.
-    """
-    sides = [rows - rows.mean(axis=0) for rows in (mapped.astype(np.float64), target)]
-    powers = [float(np.vdot(side, side)) for side in sides]
-    along = max(float(np.vdot(*sides)), 0.0)
-    return along**2 / (powers[0] * powers[1]) if all(powers) else 0.0
 
 
 def _default_protocol() -> Protocol:

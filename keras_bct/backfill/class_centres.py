@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 from keras_bct.backfill.distance import Floats, rowwise_distance
-
-Labels = Sequence[str] | NDArray[np.str_]
+from keras_bct.checked_labels import Labels, label_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,8 @@ class ClassCentres:
             blocks: Gives `(b, d)` embeddings and b class names, any b.
 
         Raises:
-            ValueError: No item, shapes that do not fit, or NaN or infinity.
+            ValueError: No item, shapes that do not fit, a label that is missing, NaN
+                or infinity, or a class whose sum float64 cannot hold.
             TypeError: No floating type.
 
         Example:
@@ -59,7 +59,8 @@ class ClassCentres:
                 present, of_class = np.unique(names[block], return_inverse=True)
                 classes = present.tolist()
                 totals = np.stack([sums.get(name, np.zeros(size)) for name in classes])
-                np.add.at(totals, of_class, rows[block].astype(np.float64))
+                with np.errstate(over="ignore"):
+                    np.add.at(totals, of_class, rows[block].astype(np.float64))
                 amounts = np.bincount(of_class).tolist()
                 for name, amount, total in zip(classes, amounts, totals, strict=True):
                     # A copy: a view would keep the whole block's totals.
@@ -68,6 +69,12 @@ class ClassCentres:
         if not sums:
             raise ValueError("`blocks` should give at least one item. Received none.")
         class_names = tuple(sorted(sums))
+        for name in class_names:
+            if not np.isfinite(sums[name]).all():
+                raise ValueError(
+                    "`blocks` should give embeddings small enough for float64 to hold "
+                    f"the sum of a class. Received: larger ones of class {name!r}."
+                )
         return cls(
             class_names, np.stack([sums[name] / counts[name] for name in class_names])
         )
@@ -80,7 +87,8 @@ class ClassCentres:
             items: How many items there are.
 
         Raises:
-            ValueError: Another number of labels, or a class without a centre.
+            ValueError: Another number of labels, one that is missing, or a class
+                without a centre.
         """
         names = label_array(labels, items)
         known = np.array(self.class_names)
@@ -114,8 +122,9 @@ def distance_to_class_mean(
         `(n,)` float64.
 
     Raises:
-        ValueError: A class without a centre, shapes that do not fit, NaN or infinity,
-            or an unknown distance.
+        ValueError: A label that is missing, a class without a centre, shapes that do
+            not fit, NaN or infinity, an unknown distance, a distance that float64
+            cannot hold, or a zero row with `cosine`.
         TypeError: No floating type.
 
     Example:
@@ -131,18 +140,3 @@ def distance_to_class_mean(
     return rowwise_distance(
         "embeddings", embeddings, "centres", centres.centres, distance, rows
     )
-
-
-def label_array(labels: Labels, items: int) -> NDArray[np.str_]:
-    """Check that there is one class name for every item.
-
-    Raises:
-        ValueError: Another number of labels.
-    """
-    names = np.asarray(labels).astype(np.str_)
-    if names.shape != (items,):
-        raise ValueError(
-            f"`labels` should name the class of each of {items} items. "
-            f"Received: shape {names.shape}."
-        )
-    return names

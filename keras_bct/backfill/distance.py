@@ -11,6 +11,7 @@ from keras_bct.adapters.embedding_rows import (
     embedding_rows,
     finite_blocks,
     refuse_not_finite,
+    refuse_overflow,
 )
 
 Floats = NDArray[np.float64]
@@ -35,8 +36,8 @@ def distance_to_new(
         `(n,)` float64.
 
     Raises:
-        ValueError: Shapes that do not fit, NaN or infinity, an unknown distance, or a
-            zero row with `cosine`.
+        ValueError: Shapes that do not fit, NaN or infinity, an unknown distance, a
+            distance that float64 cannot hold, or a zero row with `cosine`.
         TypeError: No floating type.
 
     Example:
@@ -98,10 +99,14 @@ def rowwise_distance(
         if distance == "cosine":
             one = unit_rows(left_name, one, block.start)
             other = unit_rows(right_name, other, block.start)
-        # Not einsum, which adds up long rows otherwise in a block of one.
-        squared = np.square(one - other).sum(axis=1)
-        # Of unit vectors |x - y|^2 = 2 - 2 cos, exact where they nearly agree.
-        result[block] = squared / 2 if distance == "cosine" else np.sqrt(squared)
+            # Of unit vectors |x - y|^2 = 2 - 2 cos, exact where they nearly agree.
+            result[block] = _squares(one - other) / 2
+        else:
+            with np.errstate(over="ignore"):
+                difference, exponents = _squarable(one - other)
+                lengths = np.sqrt(_squares(difference))
+                result[block] = np.ldexp(lengths, exponents[:, 0])
+            refuse_overflow(left_name, result[block], block.start)
     return result
 
 
@@ -116,6 +121,7 @@ def unit_rows(name: str, rows: Floats, start: int = 0) -> Floats:
     Raises:
         ValueError: A row is zero.
     """
+    rows, _ = _squarable(rows)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not lengths.all():
         row = start + int(np.flatnonzero(lengths[:, 0] == 0)[0])
@@ -124,3 +130,17 @@ def unit_rows(name: str, rows: Floats, start: int = 0) -> Floats:
             f"{row} is zero."
         )
     return np.asarray(rows / lengths)
+
+
+def _squares(rows: Floats) -> Floats:
+    # Not einsum, which adds up long rows otherwise in a block of one.
+    return np.asarray(np.square(rows).sum(axis=1))
+
+
+def _squarable(rows: Floats) -> tuple[Floats, NDArray[Any]]:
+    """Bring the components of each row below 1, so that float64 holds their squares.
+
+    By a power of two, which rounds nothing; the exponents, `(n, 1)`, undo it.
+    """
+    exponents = np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1]
+    return np.ldexp(rows, -exponents), exponents

@@ -11,6 +11,7 @@ from keras_bct.adapters.embedding_rows import (
     BLOCK_ROWS,
     embedding_rows,
     finite_blocks,
+    refuse_overflow,
 )
 from keras_bct.backfill.distance import (
     DISTANCES,
@@ -18,6 +19,7 @@ from keras_bct.backfill.distance import (
     rowwise_distance,
     unit_rows,
 )
+from keras_bct.checked_numbers import whole_number
 from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.nearest import nearest
 
@@ -53,8 +55,9 @@ def neighbourhood_distance(
         `(n,)` float64.
 
     Raises:
-        ValueError: Too few items or references for k, an unknown distance, another
-            shape, NaN or infinity, or a zero row with `cosine`.
+        ValueError: A count that is no whole number, too few items or references for
+            k, an unknown distance, another shape, NaN or infinity, a zero row with
+            `cosine`, or a distance that float64 cannot hold.
         TypeError: No floating type.
 
     Example:
@@ -67,35 +70,44 @@ def neighbourhood_distance(
             f"`distance` should be one of {', '.join(DISTANCES)}. "
             f"Received: {distance!r}."
         )
+    neighbours = whole_number("neighbours", neighbours, least=1)
+    references = whole_number("references", references, least=1)
+    generator = np.random.default_rng(whole_number("seed", seed, least=0))
     rows = embedding_rows("embeddings", embeddings)
     sampled = min(references, len(rows))
-    if not 1 <= neighbours < sampled:
+    if neighbours >= sampled:
         raise ValueError(
-            "`neighbours` should be at least 1 and below the number of items and "
-            f"`references`. Received: {neighbours} with {len(rows)} items and "
-            f"{references} references."
+            "`neighbours` should be below the number of items and `references`. "
+            f"Received: {neighbours} with {len(rows)} items and {references} "
+            "references."
         )
-    sample = rows[
-        np.sort(np.random.default_rng(seed).choice(len(rows), sampled, replace=False))
-    ]
-    # Far from the origin float32 tells rows apart only relative to one of them.
-    origin = np.zeros(rows.shape[1])
-    if distance == "l2":
-        origin = sample.mean(axis=0, dtype=np.float64)
     largest = 0.0
     for block in finite_blocks("embeddings", rows):
-        largest = max(largest, float(np.abs(rows[block] - origin).max()))
         if distance == "cosine":
             unit_rows("embeddings", rows[block].astype(np.float64), block.start)
-    # To the range of float32; by a power of two, which rounds nothing.
-    exponent = -np.frexp(largest)[1]
-    searched = np.ldexp(sample - origin, exponent)
+        else:
+            largest = max(largest, float(np.abs(rows[block]).max()))
+    exponent = np.frexp(largest)[1]
+
+    def scaled(part: slice | NDArray[Any]) -> Floats:
+        # To the range of float32; by a power of two, which rounds nothing.
+        return np.asarray(np.ldexp(rows[part].astype(np.float64, order="C"), -exponent))
+
+    sample = scaled(np.sort(generator.choice(len(rows), sampled, replace=False)))
+    # Far from the origin float32 tells rows apart only relative to one of them.
+    origin = sample.mean(axis=0)
+
+    def searched(part: Floats) -> Floats:
+        return unit_rows("embeddings", part) if distance == "cosine" else part - origin
+
+    gallery = searched(sample)
     result = np.empty(len(rows))
     for start in range(0, len(rows), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
+        items = scaled(block)
         found = nearest(
-            np.ldexp(rows[block] - origin, exponent),
-            searched,
+            searched(items),
+            gallery,
             neighbours + 1,
             distance=distance,
             execution=_QUIET,
@@ -104,9 +116,9 @@ def neighbourhood_distance(
         distances = np.stack(
             [
                 rowwise_distance(
-                    "embeddings", rows[block], "embeddings", sample, distance, items
+                    "embeddings", items, "embeddings", sample, distance, nearby
                 )
-                for items in found.items.T
+                for nearby in found.items.T
             ],
             axis=1,
         )
@@ -115,4 +127,7 @@ def neighbourhood_distance(
             distances[:, :1] == 0, distances[:, 1:], distances[:, :neighbours]
         )
         result[block] = others.mean(axis=1)
+    with np.errstate(over="ignore"):
+        result = np.ldexp(result, exponent)
+    refuse_overflow("embeddings", result)
     return result

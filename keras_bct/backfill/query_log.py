@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.embedding_rows import embedding_rows
 from keras_bct.backfill.distance import Floats
+from keras_bct.checked_numbers import whole_number
 from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.nearest import nearest
 
@@ -53,6 +54,7 @@ def query_frequency(
         >>> query_frequency(gallery, log, neighbours=1, distance="l2").tolist()
         [0.0, 2.0, 1.0]
     """
+    neighbours = whole_number("neighbours", neighbours, least=1)
     gallery = embedding_rows("embeddings", embeddings)
     counts = np.zeros(len(gallery), np.int64)
     asked = 0

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from keras_bct.adapters.embedding_rows import embedding_rows, finite_blocks
 from keras_bct.backfill.distance import Floats, unit_rows
+from keras_bct.checked_numbers import finite_number
 
 UNCERTAINTIES = ("least_confidence", "margin", "entropy")
 """The three of the paper; each is higher for items that are less sure."""
@@ -64,10 +65,7 @@ def uncertainty(
         raise ValueError(
             f"`kind` should be one of {', '.join(UNCERTAINTIES)}. Received: {kind!r}."
         )
-    if not 0 < temperature < np.inf:
-        raise ValueError(
-            f"`temperature` should be a number above zero. Received: {temperature}."
-        )
+    temperature = finite_number("temperature", temperature)
     rows = embedding_rows("embeddings", embeddings)
     centres = embedding_rows("centres", centres, rows.shape[1])
     if len(centres) < 2:
@@ -80,7 +78,10 @@ def uncertainty(
     result = np.empty(len(rows))
     for block in finite_blocks("embeddings", rows):
         unit = _on_grid("embeddings", rows[block], block.start)
-        result[block] = _of_logits(unit @ directions.T / temperature, kind)
+        cosines = unit @ directions.T
+        # The highest is taken off first: what is left does not overflow.
+        cosines -= cosines.max(axis=1, keepdims=True)
+        result[block] = _of_logits(cosines / temperature, kind)
     return result
 
 
@@ -94,7 +95,7 @@ def _on_grid(name: str, rows: NDArray[Any], start: int = 0) -> Floats:
 
 
 def _of_logits(logits: Floats, kind: str) -> Floats:
-    logits = logits - logits.max(axis=1, keepdims=True)
+    """Of logits whose highest is 0."""
     weights = np.exp(logits)
     total = weights.sum(axis=1)
     if kind == "entropy":

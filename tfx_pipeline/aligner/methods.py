@@ -31,6 +31,11 @@ def check_method(method: str, settings: Mapping[str, Any]) -> None:
     Raises:
         ValueError: An unknown method, or settings that it does not take.
     """
+    if not isinstance(settings, Mapping):
+        raise ValueError(
+            f"`aligner.settings` should name what {method} is told, {{}} for nothing. "
+            f"Received: {settings!r}."
+        )
     if method == FASTFILL:
         _recipe(settings)
         return

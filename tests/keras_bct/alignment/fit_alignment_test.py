@@ -146,11 +146,24 @@ def test_side_information_is_used():
         ({"new": np.full_like(NEW_ROWS, np.nan)}, ValueError, "`new` should be finite"),
         ({"labels": None}, ValueError, "`labels` should name the class.*None"),
         ({"labels": LABELS[:3]}, ValueError, "`labels` should name.*120 items.*3"),
+        ({"labels": [None] * ITEMS}, ValueError, "`labels` should.*None for item 0"),
+        ({"labels": [*LABELS[1:], float("nan")]}, ValueError, "`labels`.*nan for.*119"),
+        (
+            {"labels": ["class 0"] * ITEMS, "classifier": None},
+            ValueError,
+            "`labels` should name at least two classes.*'class 0' alone",
+        ),
+        ({"old": OLD_ROWS[:0]}, ValueError, "`old` should hold at least one item"),
         ({"labels": ["?"] * ITEMS}, ValueError, "`classifier` knows.*first '[?]'"),
         (
             {"side_information": np.ones((3, 2))},
             ValueError,
             "`side_information` should have a row for each.*3 rows and 120",
+        ),
+        (
+            {"side_information": np.full((ITEMS, 2), np.nan)},
+            ValueError,
+            "`side_information` should be finite",
         ),
         (
             {"classifier": Classifier("softmax", np.eye(2), ("class 0", "class 1"))},
@@ -186,6 +199,51 @@ def test_a_side_that_does_not_vary_is_refused_by_its_name():
 def test_what_float32_cannot_hold_is_refused():
     with pytest.raises(ValueError, match=r"`old` should be within float32.*in row 0"):
         fit_alignment(FCT, np.full((8, OLD), 1e39), NEW_ROWS[:8])
+
+
+@pytest.mark.parametrize("name", ["old", "new", "side_information"])
+def test_what_float32_cannot_square_is_refused(name):
+    sides = {"old": OLD_ROWS, "new": NEW_ROWS, "side_information": OLD_ROWS.copy()}
+    sides[name] = np.where(np.arange(ITEMS)[:, None] == 7, 1e20, sides[name])
+
+    with pytest.raises(
+        ValueError, match=rf"`{name}` should be small.*1\.0e\+20 in row 7"
+    ):
+        fit_alignment(FCT, **sides)
+
+
+@pytest.mark.parametrize("held_out", [0.0, 0.34])
+@pytest.mark.parametrize(("unit", "rate"), [(1e10, 5e-4), (1.0, 1e30)])
+def test_a_training_that_diverged_gives_no_map(unit, rate, held_out):
+    recipe = dataclasses.replace(
+        SMALL, epochs=3, learning_rate=rate, held_out_classes=held_out
+    )
+
+    with pytest.raises(
+        ValueError, match=r"diverged\. Lower `learning_rate`, or divide"
+    ):
+        fit_alignment(recipe, OLD_ROWS, unit * NEW_ROWS, labels=LABELS)
+
+
+@pytest.mark.parametrize("form", ["memory-mapped", "Fortran's order", "float64"])
+def test_the_form_of_the_arrays_is_no_matter(form, tmp_path):
+    def formed(name, rows):
+        if form == "memory-mapped":
+            np.save(tmp_path / name, rows)
+            return np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+        return np.asfortranarray(rows) if "order" in form else rows.astype(np.float64)
+
+    short = dataclasses.replace(FCT, epochs=2)
+    found, expected = (
+        fit_alignment(short, old, new).get_weights()
+        for old, new in (
+            (formed("old", OLD_ROWS), formed("new", NEW_ROWS)),
+            (OLD_ROWS, NEW_ROWS),
+        )
+    )
+
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(("pairs", "steps"), [(120, 4), (63, 2), (40, 1), (20, 1)])

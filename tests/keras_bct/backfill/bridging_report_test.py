@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.metrics.pairwise import paired_cosine_distances
 
-from keras_bct.adapters import AffineMap, OldToNew, Ridge
+from keras_bct.adapters import AffineMap, OldToNew, Procrustes, Ridge, ScaledRotation
 from keras_bct.backfill import bridging_report, distance_to_new, highest_first
 from keras_bct.evaluation import EmbeddingSet, Protocol, Source, measure
 
@@ -179,6 +179,13 @@ def test_the_first_items_are_those_of_the_predicted_variance():
     assert by_variance.to_backfill == told.to_backfill
 
 
+def explained(mapped, target):
+    """Gives what NumPy's and scikit-learn's best multiple of the map explains."""
+    multiple = np.linalg.lstsq(mapped.reshape(-1, 1), target.ravel(), rcond=None)[0]
+    share = r2_score(target, multiple * mapped, multioutput="variance_weighted")
+    return max(share, 0) if multiple > 0 else 0
+
+
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_map_that_explains_nothing_is_warned_of_without_labels(backward):
     fit = Ridge().fit_backward if backward else Ridge().fit
@@ -186,16 +193,25 @@ def test_a_map_that_explains_nothing_is_warned_of_without_labels(backward):
     adapter = fit(old, new, **SIDES)
     # Pairs that are none: each row beside another item's.
     rows = {"old": old, "new": new[::-1]}
-    mapped, target = adapter.transform(rows[adapter.source]), rows[adapter.target]
-    sides = [side - side.mean(axis=0) for side in (mapped, target)]
-    correlation = max(np.corrcoef(*(side.ravel() for side in sides))[0, 1], 0)
+    share = explained(adapter.transform(rows[adapter.source]), rows[adapter.target])
 
     report = bridging_report(adapter, **rows)
 
     (warning,) = report.warnings
-    assert f"explains {correlation**2:.1%} of the variance of the rows" in warning
+    assert f"explains {share:.1%} of the variance of the rows" in warning
     assert f"`{adapter.target}`, whatever it is multiplied by" in warning
     assert warning in str(report)
+
+
+@pytest.mark.parametrize("far", [-100.0, 100.0])
+def test_a_map_to_another_place_is_warned_of_whatever_its_directions(ridge, far):
+    old, new, _ = versions()
+    moved = AffineMap(ridge.map.matrix, ridge.map.offset + far)
+
+    report = bridging_report(dataclasses.replace(ridge, map=moved), old, new)
+
+    assert report.missed > 100
+    assert "explains 0.0% of the variance" in " ".join(report.warnings)
 
 
 @pytest.mark.parametrize("factor", [0.1, 1.0, 30.0])
@@ -215,15 +231,101 @@ def test_one_pair_has_no_variance_that_a_map_could_fail_to_explain(ridge):
     assert bridging_report(ridge, old[:1], new[:1]).warnings == ()
 
 
-def test_exchanged_sides_are_warned_of_where_the_map_shows_it():
-    # Not where it nearly does nothing: then either side is as near.
-    _, new, _ = versions()
-    old = 3 * np.roll(new, 1, axis=1)
-    adapter = Ridge().fit(old, new, **SIDES)
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("method", [Ridge(), Procrustes(), ScaledRotation()])
+@pytest.mark.parametrize("turned", [0.5, 0.7])
+def test_exchanged_sides_are_warned_of_though_the_map_explains_some(
+    method, turned, backward
+):
+    generator = np.random.default_rng(0)
+    new = generator.normal(size=(1000, 8))
+    turn = np.linalg.qr(generator.normal(size=(8, 8)))[0]
+    old = new + turned * new @ turn + 0.2 * generator.normal(size=new.shape)
+    adapter = (method.fit_backward if backward else method.fit)(old, new, **SIDES)
+    source, target = (new, old) if backward else (old, new)
+    shares = [
+        explained(adapter.transform(target), source),
+        explained(adapter.transform(source), target),
+    ]
 
     assert bridging_report(adapter, old, new).warnings == ()
     (warning,) = bridging_report(adapter, new, old).warnings
-    assert "`old` and `new` are not exchanged" in warning
+    assert shares[0] > 0.01
+    assert f"explains {shares[0]:.1%} of the variance" in warning
+    assert f"and {shares[1]:.1%} with `old` and `new` exchanged" in warning
+
+
+def test_an_exchange_does_not_show_where_the_map_does_the_same_to_either_side():
+    _, new, _ = versions()
+    old = new + 0.1 * np.random.default_rng(0).normal(size=new.shape)
+    adapter = Ridge().fit(old, new, **SIDES)
+
+    assert bridging_report(adapter, old, new).warnings == ()
+    assert bridging_report(adapter, new, old).warnings == ()
+
+
+def test_a_target_that_the_map_could_not_take_is_no_fault():
+    new = versions()[1].astype(np.float32)
+    adapter = by_hand(1e30 * np.eye(6))
+
+    report = bridging_report(adapter, np.float32(1e-10) * new, np.float32(1e20) * new)
+
+    assert report.missed < 1e-6
+    assert report.warnings == ()
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
+def test_the_unit_of_the_embeddings_is_no_matter(ridge, unit):
+    old, new, _ = versions()
+    there = dataclasses.replace(
+        ridge, map=AffineMap(ridge.map.matrix, unit * ridge.map.offset)
+    )
+
+    found = bridging_report(there, unit * old, unit * new)
+
+    expected = bridging_report(ridge, old, new)
+    assert found.missed == pytest.approx(expected.missed)
+    assert found.cosine == pytest.approx(expected.cosine)
+    assert found.squared_error == pytest.approx(unit**2 * expected.squared_error)
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("large", ["old", "new"])
+def test_what_float64_cannot_square_is_refused(ridge, large):
+    sides = dict(zip(("old", "new"), versions()[:2], strict=True))
+    sides[large] = sides[large] * 1e200
+
+    with pytest.raises(ValueError, match=r"`old` and `new` should be small enough"):
+        bridging_report(ridge, **sides)
+
+
+def test_rows_without_a_direction_have_no_part_in_the_cosine():
+    rows = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    turned = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    same = by_hand(np.eye(2))
+
+    # Of the first and the last: 45 degrees and none.
+    assert bridging_report(same, rows, turned).cosine == pytest.approx(
+        (0.5**0.5 + 1) / 2
+    )
+    assert np.isnan(bridging_report(same, 0 * rows, turned).cosine)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_labels_that_are_missing_are_refused(ridge, missing):
+    old, new, _ = versions()
+
+    with pytest.raises(ValueError, match=r"`labels` .* for item 0"):
+        bridging_report(ridge, old, new, labels=[missing] * 600)
+
+
+def test_of_one_class_there_is_nothing_to_gain(ridge):
+    old, new, _ = versions()
+
+    report = bridging_report(ridge, old, new, labels=["all"] * 600)
+
+    assert report.comparison["retrieval/mAP"].gain is None
+    assert "nothing to gain" in " ".join(report.warnings)
 
 
 @pytest.mark.parametrize("backward", [False, True])

@@ -74,6 +74,8 @@ def test_a_query_asked_twice_counts_twice(sides):
         ({"queries": np.empty((0, 4))}, "at least one query"),
         ({"queries": np.ones((1, 3))}, r"`queries` should have shape \(n, 4\)"),
         ({"queries": np.full((1, 4), np.nan)}, "`queries` should be finite"),
+        ({"neighbours": 0}, "`neighbours` should be a whole number, at least 1"),
+        ({"neighbours": 2.5}, "`neighbours` should be a whole number"),
         ({"neighbours": 401}, "Received: 401 of 400"),
         ({"distance": "dot"}, "one of cosine, l2"),
     ],

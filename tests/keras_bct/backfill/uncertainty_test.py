@@ -51,10 +51,27 @@ def test_sure_items_keep_an_order_among_themselves(kind):
 
 
 @pytest.mark.parametrize(
+    ("kind", "between"),
+    [("least_confidence", 1 / 2), ("margin", 1.0), ("entropy", np.log(2))],
+)
+def test_at_the_least_temperature_only_a_tie_is_unsure(kind, between):
+    rows = np.array([[1.0, 0.0], [1.0, 0.999], [1.0, 1.0]])
+
+    found = uncertainty(rows, np.eye(2), kind, temperature=np.finfo(float).tiny)
+
+    np.testing.assert_allclose(found, [0, 0, between])
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, 1e-320, np.nan, np.inf, "0.05"])
+def test_what_is_no_temperature_is_refused(items, temperature):
+    with pytest.raises(ValueError, match="`temperature` should be above zero"):
+        uncertainty(*items, temperature=temperature)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"kind": "doubt"}, "`kind` should be one of"),
-        ({"temperature": 0.0}, "`temperature` should be"),
         ({"centres": np.eye(1, 2)}, "at least two rows"),
         ({"centres": np.eye(3)}, r"`centres` should have shape \(n, 2\)"),
         ({"centres": np.diag([1.0, 0.0])}, "`centres` .* row 1 is zero"),
