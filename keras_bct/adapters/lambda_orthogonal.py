@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,8 +22,7 @@ from keras_bct.adapters.pair_statistics import PairStatistics
 from keras_bct.adapters.procrustes import rotation
 from keras_bct.adapters.ridge import Ridge
 from keras_bct.adapters.scaled_sides import ScaledSides
-
-Labels = Sequence[str] | NDArray[np.str_]
+from keras_bct.checked_labels import Labels, label_array
 
 
 @dataclass(frozen=True)
@@ -223,10 +221,5 @@ class LambdaOrthogonal(ClosedForm):
 
 
 def _codes(labels: Labels, pairs: int) -> NDArray[np.int32]:
-    names = np.asarray(labels)
-    if names.shape != (pairs,) or any(name is None for name in labels):
-        raise ValueError(
-            f"`labels` should name the class of each of {pairs} pairs. Received: shape "
-            f"{names.shape}{', some of them None' if len(names) == pairs else ''}."
-        )
+    names = label_array(labels, pairs)
     return np.asarray(np.unique(names, return_inverse=True)[1], np.int32)
