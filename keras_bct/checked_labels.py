@@ -36,8 +36,9 @@ def label_array(labels: Labels, items: int) -> NDArray[np.str_]:
     # Of None and NaN NumPy makes names, unless they are in an array of names already.
     if not isinstance(labels, np.ndarray) or names.dtype.kind != "U":
         for row, label in enumerate(labels):
-            # Only NaN differs from itself.
-            if label is None or label != label:
+            # Only NaN differs from itself; of pandas's NA nobody knows.
+            same = label == label
+            if label is None or not isinstance(same, bool | np.bool_) or not same:
                 raise ValueError(
                     f"`labels` should name the class of each of {items} items. "
                     f"Received: {label} for item {row}; leave such items out."

@@ -219,8 +219,9 @@ class AliasStore(AdapterStore):
         Raises:
             GateRefusedError: Vectors were added since that the earlier version has
                 no edge to, or rows were removed that the index still has.
-            IntegrityError: Files of the earlier version, of the index or of an adapter
-                that its rows went through are not what they were.
+            IntegrityError: Files of the earlier version, or of an index that is not
+                served already, or of an adapter that its rows went through, are not
+                what they were.
         """
         model, name = parse_alias(alias)
         if force and not (reason and reason.strip()):
@@ -263,7 +264,8 @@ class AliasStore(AdapterStore):
         if bad:
             raise IntegrityError(
                 f"The files of {index} are not those that were built; build another "
-                f"with `{self.command} index {index.gallery}`:",
+                f"with `{self.command} index {index.gallery}` and name that one by "
+                "--index:",
                 bad,
             )
         # The index that is published after it maps its rows by them, too.

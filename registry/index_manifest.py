@@ -98,10 +98,13 @@ def verify_index(
         return [f"{MANIFEST}: missing"]
     except IntegrityError as error:
         return list(error.files)
-    files = {
-        path.relative_to(folder).as_posix(): digest_file(path, progress)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            try:
+                files[name] = digest_file(path, progress)
+            except OSError as error:
+                return [f"{name}: cannot be read: {error.strerror}"]
     files.pop(MANIFEST)
     return differences(manifest.files, files)

@@ -96,6 +96,7 @@ def promote(
     Raises:
         GateRefusedError: The gate does not pass. Nothing has changed.
     """
+    verified = set()
     for _ in range(ATTEMPTS):
         with database.reading() as session:
             candidate = find(session, model, number)
@@ -104,9 +105,6 @@ def promote(
             served = (
                 now_at.index if index is None else find_index(session, model, index)
             )
-            # Here, as an index that is kept may be another one by the next attempt.
-            if served is not None:
-                verify(served)
             path = protocol or now_at.protocol
             evidence_ids: list[int] = []
             if require_compatible:
@@ -122,6 +120,11 @@ def promote(
                 from registry.protocol_data import read_protocol
 
                 digest = read_protocol(path).digest()
+        # It takes minutes where the index is large: after the gate, in no session,
+        # and anew only where an index that is kept has become another one.
+        if served is not None and served.id not in verified:
+            verify(served)
+            verified.add(served.id)
         action: Action = "bootstrap" if now_at.version is None else "promote"
         if not require_compatible:
             action = "force"

@@ -19,7 +19,9 @@ from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
 def before(
     database: Database, model: str, alias: str, index: int | None
 ) -> tuple[AliasMoveRow, VersionRow, IndexRow | None]:
-    """The move that a rollback would undo, and what would be served then.
+    """The move that a rollback would undo, and what it would put into service.
+
+    That is no index where the one that is served stays.
 
     Args:
         database: Where aliases are kept.
@@ -32,9 +34,13 @@ def before(
         RegistryError: There is nothing to go back to.
     """
     with database.reading() as session:
-        last = _to_undo(session, model, alias, standing(session, model, alias))
+        now_at = standing(session, model, alias)
+        last = _to_undo(session, model, alias, now_at)
         version, earlier = _ends(session, last)
-        return last, version, _to_serve(session, model, earlier, index)
+        to_serve = _to_serve(session, model, earlier, index)
+        if to_serve is now_at.index:
+            to_serve = None
+        return last, version, to_serve
 
 
 def rollback(
@@ -83,7 +89,7 @@ def rollback(
         version, earlier = _ends(session, last)
         to_serve = _to_serve(session, model, earlier, index)
         reasons = _left_behind(
-            session, version, now_at.index, earlier, galleries, command
+            session, version, now_at.index, earlier, to_serve, galleries, command
         )
         if index is not None and to_serve is not None:
             reasons += [
@@ -145,7 +151,8 @@ def _ends(session: Session, last: AliasMoveRow) -> tuple[VersionRow, IndexRow | 
     """The version and the index that a move went away from."""
     index = last.from_index_id
     return (
-        session.get_one(VersionRow, last.from_version_id),
+        # With its own predecessor, where it is in the session as another's.
+        session.get_one(VersionRow, last.from_version_id, populate_existing=True),
         None if index is None else session.get_one(IndexRow, index),
     )
 
@@ -160,7 +167,8 @@ def _left_behind(
     session: Session,
     version: VersionRow,
     served: IndexRow | None,
-    restored: IndexRow | None,
+    earlier: IndexRow | None,
+    to_serve: IndexRow | None,
     galleries: Path | None,
     command: str,
 ) -> list[str]:
@@ -168,7 +176,7 @@ def _left_behind(
     places: dict[str, Mapping[str, int]] = {}
     if served is not None:
         places[f"the served index {served.model}#{served.number}"] = served.fingerprints
-    names = {row.gallery for row in (served, restored) if row is not None}
+    names = {row.gallery for row in (served, earlier, to_serve) if row is not None}
     if not names:
         query = select(GalleryRow.name).where(GalleryRow.model == version.model)
         names = set(session.scalars(query))
@@ -178,7 +186,7 @@ def _left_behind(
         for name in sorted(names):
             places[f"the gallery {name}"] = Gallery.open(galleries / name).fingerprints
     # What the earlier index held was there before the move that is being undone.
-    known = set(restored.fingerprints if restored else ())
+    known = set(earlier.fingerprints if earlier else ())
     return [
         f"{where} has {phrase}"
         for where, vectors in places.items()

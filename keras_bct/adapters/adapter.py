@@ -180,7 +180,8 @@ class Adapter:
 
         They are written beside their places first and moved when all are whole, so
         that what an interruption leaves is refused by `load_adapter`, and saved over.
-        Two that save to one directory wait for each other.
+        Two that save to one directory wait for each other, where the file system can
+        lock it.
 
         Args:
             directory: Made when it does not exist; files of the same names are
@@ -188,7 +189,8 @@ class Adapter:
 
         Raises:
             FileExistsError: `directory` holds a SavedModel that is no adapter's.
-            OSError: A file cannot be written; nothing has changed then.
+            OSError: A file cannot be written; nothing has changed then, but where it
+                cannot be moved.
             ValueError: The map is a SavedModel, and its files are not those any more
                 that were loaded; nothing has changed then.
         """

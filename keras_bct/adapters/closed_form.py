@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from keras_bct.adapters.adapter import NewToOld, OldToNew, check_fingerprints
 from keras_bct.adapters.affine_map import AffineMap
 from keras_bct.adapters.method import A, Method, Settings
-from keras_bct.adapters.pair_statistics import Pair, PairStatistics, gather
+from keras_bct.adapters.pair_statistics import (
+    Pair,
+    PairStatistics,
+    gather,
+    two_sides,
+)
 
 
 class ClosedForm(Method):
@@ -84,7 +89,7 @@ class ClosedForm(Method):
         new_fingerprint: str,
     ) -> NewToOld:
         """Fit a map from new embeddings to old ones; the rest as `fit_blocks`."""
-        turned = (pair[::-1] for pair in blocks)
+        turned = ((new, old) for old, new in two_sides(blocks))
         return self._fit_blocks(
             NewToOld, turned, old_fingerprint, new_fingerprint, self.solve_backward
         )

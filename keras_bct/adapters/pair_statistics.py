@@ -273,15 +273,7 @@ def _regrouped(
     """
     space: list[NDArray[Any]] = []
     filled = 0
-    for block in blocks:
-        try:
-            first, second = block
-        except (TypeError, ValueError):
-            raise ValueError(
-                "`blocks` should give pairs of blocks, (b, s) and (b, t) rows. "
-                f"Received: {type(block).__name__} of shape {np.shape(block)}; give "
-                "whole arrays to `fit` or `fit_backward`."
-            ) from None
+    for first, second in two_sides(blocks):
         sizes = [side.shape[1] for side in space] if space else (None, None)
         pair = [
             embedding_rows(name, rows, size)
@@ -310,6 +302,27 @@ def _regrouped(
                 filled = 0
     if filled:
         yield space[0][:filled], space[1][:filled]
+
+
+def two_sides(blocks: Iterable[Pair]) -> Iterator[Pair]:
+    """Give the blocks, each seen to have two sides.
+
+    Args:
+        blocks: What the caller was given.
+
+    Raises:
+        ValueError: One has more or fewer.
+    """
+    for block in blocks:
+        try:
+            first, second = block
+        except (TypeError, ValueError):
+            raise ValueError(
+                "`blocks` should give pairs of blocks, (b, s) and (b, t) rows. "
+                f"Received: {type(block).__name__} of shape {np.shape(block)}; give "
+                "whole arrays to `fit` or `fit_backward`."
+            ) from None
+        yield first, second
 
 
 def check_lengths(

@@ -69,7 +69,8 @@ def write_adapter(directory: Path, embedding_map: EmbeddingMap, **words: Any) ->
         if saved_model.exists() and SAVED_MODEL not in replaced:
             raise FileExistsError(
                 "`directory` should be empty or hold an adapter. Received: "
-                f"{directory}, whose {SAVED_MODEL} is no adapter's; give another one."
+                f"{directory}, whose {SAVED_MODEL} is no adapter's, or of one whose "
+                f"{DESCRIPTION} cannot be read; give another one."
             )
         saved_model.unlink(missing_ok=True)
         _remove(directory, replaced - set(names))
@@ -88,9 +89,12 @@ def _lone_writer(directory: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
             for left in directory.glob(f"{_UNFINISHED}*"):
-                shutil.rmtree(left)
+                shutil.rmtree(left, ignore_errors=True)
         yield
     finally:
+        # Closing alone would leave the lock to children that were forked meanwhile.
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
 
 

@@ -54,8 +54,8 @@ class BridgingReport:
         to_backfill: For each metric that has a curve the share of the gallery that must
             be embedded anew to reach 95 % of M(new, new); infinity where all of it is
             not enough.
-        warnings: Sentences with numbers where the map is not worth it, leads elsewhere
-            than to the target, or fits its sides better exchanged.
+        warnings: Sentences with numbers where the map is not worth it, or leads
+            elsewhere than to the target.
     """
 
     direction: str
@@ -169,7 +169,7 @@ def bridging_report(
     warnings: tuple[str, ...] = ()
     # One pair, or a target that stands still, has nothing to explain.
     if variance:
-        warnings = leads_elsewhere(adapter, sides, mapped, side_information)
+        warnings = leads_elsewhere(adapter.target, mapped, sides[adapter.target])
     if labels is not None:
         if order is None and log_variance is not None:
             order = highest_first(predicted_variance(log_variance))

@@ -1,20 +1,14 @@
-"""Whether a map leads to its target at all, or with its sides exchanged."""
+"""Whether a map leads to its target at all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keras_bct.adapters.adapter import Adapter
-
 _LEAST = 0.01
 """A map that explains less of the target's variance leads elsewhere."""
-
-_EXCHANGED = 1.5
-"""Where so many times as much is explained the other way, sides may be exchanged."""
 
 
 def explained_variance(mapped: NDArray[Any], target: NDArray[Any]) -> float:
@@ -45,52 +39,25 @@ def explained_variance(mapped: NDArray[Any], target: NDArray[Any]) -> float:
     variance = float(((wanted - wanted.mean(axis=0)) ** 2).sum())
     if not variance or along <= 0:
         return 0.0
-    missed = float(np.vdot(wanted, wanted)) - along / power * along
+    missed = float(((wanted - along / power * rows) ** 2).sum())
     return max(1 - missed / variance, 0.0)
 
 
 def leads_elsewhere(
-    adapter: Adapter,
-    sides: Mapping[str, NDArray[Any]],
-    mapped: NDArray[Any],
-    side_information: NDArray[Any] | None,
+    name: str, mapped: NDArray[Any], target: NDArray[Any]
 ) -> tuple[str, ...]:
-    """Give a warning where a map explains next to nothing, or more the other way.
+    """Give a warning where a map explains next to nothing.
 
     Args:
-        adapter: The map.
-        sides: `old` and `new` rows of the same items, not all the same.
-        mapped: What it makes of its source.
-        side_information: As `Adapter.transform`.
+        name: The caller's name of the target.
+        mapped: `(n, d)`, finite.
+        target: `(n, d)`, finite, not all the same.
     """
-    explained = explained_variance(mapped, sides[adapter.target])
-    exchanged = _exchanged(adapter, sides, side_information)
-    if explained >= _LEAST and exchanged <= _EXCHANGED * explained:
+    explained = explained_variance(mapped, target)
+    if explained >= _LEAST:
         return ()
     return (
-        f"the map explains {explained:.1%} of the variance of the rows of "
-        f"`{adapter.target}`, whatever it is multiplied by"
-        + (f", and {exchanged:.1%} with `old` and `new` exchanged" if exchanged else "")
-        + ". Make sure that `old` and `new` are not exchanged and are of the versions "
-        "that it was fitted to.",
+        f"the map explains {explained:.1%} of the variance of the rows of `{name}`, "
+        "whatever it is multiplied by. Make sure that `old` and `new` are not "
+        "exchanged and are of the versions that it was fitted to.",
     )
-
-
-def _exchanged(
-    adapter: Adapter,
-    sides: Mapping[str, NDArray[Any]],
-    side_information: NDArray[Any] | None,
-) -> float:
-    """What the map would explain if `old` were `new`, and `new` were `old`."""
-    source, target = sides[adapter.source], sides[adapter.target]
-    # Of two sizes, exchanged sides have been refused.
-    if source.shape != target.shape:
-        return 0.0
-    try:
-        mapped, _ = adapter.transform_with_variance(
-            target, side_information=side_information
-        )
-    except ValueError:
-        # They are too large for the map: it was not fitted to them.
-        return 0.0
-    return explained_variance(mapped, source)

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from keras_bct.checked_labels import label_array
@@ -21,10 +22,12 @@ def test_every_item_has_a_name(labels):
     assert found.tolist() == ["1", "None", "nan"]
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan")])
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA])
 @pytest.mark.parametrize("kind", [list, tuple, lambda of: np.array(of, object)])
 def test_a_name_that_is_missing_is_no_class(missing, kind):
-    with pytest.raises(ValueError, match=r"`labels` .* (None|nan) for item 1; leave"):
+    with pytest.raises(
+        ValueError, match=r"`labels` .* (None|nan|<NA>) for item 1; leave"
+    ):
         label_array(kind(["ka", missing, "ki"]), 3)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from registry import IntegrityError
+from registry import GateRefusedError, IntegrityError, index_manifest
+from registry.fingerprint import digest_file
 from registry.schema import AdapterRow
 
 
@@ -174,3 +175,47 @@ def test_whoever_waits_for_an_index_to_be_read_sees_how_far_it_is(
     served.promote("glyphs/2", "production", require_compatible=True, index=index.name)
     files = [path for path in Path(index.location).rglob("*") if path.is_file()]
     assert read["verifying glyphs#2"] == sum(path.stat().st_size for path in files)
+
+
+def test_a_rollback_to_the_index_that_is_served_already_does_not_wait_for_it(
+    served, prove
+):
+    """Its damage is in service: leaving a bad version makes nothing worse."""
+    prove("glyphs/2", "glyphs/1")
+    served.promote("glyphs/2", "production", require_compatible=True)
+    rows_changed(served, served.index("glyphs#1"))
+
+    assert served.rollback("glyphs@production").to_version == "glyphs/1"
+
+
+def test_an_index_is_not_read_for_a_promotion_that_the_gate_refuses(
+    served, monkeypatch
+):
+    monkeypatch.setattr(
+        type(served), "_verify_index", lambda *_: pytest.fail("it was read")
+    )
+    with pytest.raises(GateRefusedError):
+        served.promote("glyphs/2", "production", require_compatible=True)
+
+
+def test_a_file_of_an_index_that_cannot_be_read_is_named(served, prove, monkeypatch):
+    prove("glyphs/2", "glyphs/1")
+
+    def broken(path, progress=None):
+        if path.name == "rows.arrow":
+            raise OSError(5, "Input/output error")
+        return digest_file(path, progress)
+
+    monkeypatch.setattr(index_manifest, "digest_file", broken)
+    with pytest.raises(IntegrityError, match=r"rows.arrow: cannot be read: Input"):
+        served.promote("glyphs/2", "production", require_compatible=True)
+
+
+def test_vectors_added_to_the_gallery_of_a_named_index_count_too(served, fill_gallery):
+    fill_gallery("faces", "glyphs/1")
+    index = served.build_index("faces")
+    served.promote("glyphs/2", "production", force=True, reason="a trial")
+    fill_gallery("faces", "glyphs/3", start=100)
+
+    with pytest.raises(GateRefusedError, match=r"the gallery faces has 20 .*glyphs/3"):
+        served.rollback("glyphs@production", index=index.name)

@@ -28,7 +28,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     MetricCurve,
 )
 from keras_bct.experiments.fastfill.linear_fit import linear_fit
-from keras_bct.experiments.fastfill.map_methods import Backward
+from keras_bct.experiments.fastfill.map_methods import Backward, Judged
 from keras_bct.experiments.fastfill.rows import BackfillRow, Setting
 
 DISTANCE = "cosine"
@@ -72,7 +72,9 @@ class CurveMeasuring:
             order = random_order(len(new), seed)
         else:
             oracle = row.method.loss(
-                mapped.embeddings, new.embeddings, new.labels, self._classifier(row)
+                Judged(
+                    mapped.embeddings, new.embeddings, new.labels, self._classifier(row)
+                )
             )
             priority = self._priority(row, mapped, variance, oracle)
             order = highest_first(priority)

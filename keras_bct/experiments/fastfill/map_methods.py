@@ -38,28 +38,35 @@ class Pairs:
     side: Floats | None = None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Judged:
+    """What a map's loss is taken of.
+
+    Attributes:
+        mapped: (n, d) old embeddings as the map gives them.
+        new: (n, d) raw new embeddings of the same items.
+        labels: (n,) class names.
+        classifier: The new model's own.
+    """
+
+    mapped: Floats
+    new: Floats
+    labels: npt.NDArray[np.str_]
+    classifier: Classifier
+
+
 class MapMethod(Protocol):
     """A frozen dataclass that says all of a map but its data."""
 
     def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
         """Fits the map: a function of old embeddings and side information."""
 
-    def loss(
-        self,
-        mapped: Floats,
-        new: Floats,
-        labels: npt.NDArray[np.str_],
-        classifier: Classifier,
-    ) -> Floats:
+    def loss(self, items: Judged) -> Floats:
         """Gives the loss of each item that the map was trained by, but for sigma.
 
-        Where it is a squared error alone, its root is as good for an order.
-
-        Args:
-            mapped: (n, d) old embeddings as the map gives them.
-            new: (n, d) raw new embeddings of the same items.
-            labels: (n,) class names.
-            classifier: The new model's own.
+        Where it is a squared error alone, its root is as good for an order. L_disc is
+        through the new model's own classifier, whatever stood in for it in training,
+        and lambda-orthogonality's contrastive term, which is of a batch, is left out.
         """
 
 
@@ -71,15 +78,9 @@ class Unmapped:
         """Gives the old embeddings as they are."""
         return lambda old, side: (old, None)
 
-    def loss(
-        self,
-        mapped: Floats,
-        new: Floats,
-        labels: npt.NDArray[np.str_],
-        classifier: Classifier,
-    ) -> Floats:
+    def loss(self, items: Judged) -> Floats:
         """Gives the distance between both models' embeddings, which are compared."""
-        return distance_to_new(mapped, new, distance="cosine")
+        return distance_to_new(items.mapped, items.new, distance="cosine")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,15 +107,9 @@ class Adapted:
         )
         return lambda old, side: (adapter.transform(unit(old)), None)
 
-    def loss(
-        self,
-        mapped: Floats,
-        new: Floats,
-        labels: npt.NDArray[np.str_],
-        classifier: Classifier,
-    ) -> Floats:
+    def loss(self, items: Judged) -> Floats:
         """Gives the error between the mapped embedding and the new one."""
-        return distance_to_new(mapped, unit(new))
+        return distance_to_new(items.mapped, unit(items.new))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,15 +133,9 @@ class Backward:
         )
         return lambda new, side: (adapter.transform(unit(new)), None)
 
-    def loss(
-        self,
-        mapped: Floats,
-        new: Floats,
-        labels: npt.NDArray[np.str_],
-        classifier: Classifier,
-    ) -> Floats:
+    def loss(self, items: Judged) -> Floats:
         """Gives the error between the mapped new embedding and the old one."""
-        return distance_to_new(unit(mapped), new)
+        return distance_to_new(unit(items.mapped), items.new)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,23 +171,17 @@ class Aligned:
             old, side if self.side_information else None
         )
 
-    def loss(
-        self,
-        mapped: Floats,
-        new: Floats,
-        labels: npt.NDArray[np.str_],
-        classifier: Classifier,
-    ) -> Floats:
+    def loss(self, items: Judged) -> Floats:
         """Gives L_l2 + L_disc of its weight, or L_l2 of classes that are not known."""
-        target = unit(new) if self.recipe.unit_length else new
-        known = (classifier.labels(labels.tolist()) >= 0).any()
+        target = unit(items.new) if self.recipe.unit_length else items.new
+        known = (items.classifier.labels(items.labels.tolist()) >= 0).any()
         if not known or not self.recipe.discriminative_weight:
-            return distance_to_new(mapped, target)
+            return distance_to_new(items.mapped, target)
         return alignment_error(
-            mapped,
+            items.mapped,
             target,
-            labels,
-            classifier,
+            items.labels,
+            items.classifier,
             components=self.recipe.components,
             discriminative_weight=self.recipe.discriminative_weight,
         )

@@ -140,7 +140,8 @@ _READING = (
     "that much of new/new.",
     "- **tau**: Kendall's, of the row's priority against the oracle's: the loss of the "
     "item itself, as the row's map was trained by it (L_l2, and L_disc of its weight "
-    "where the new model knows the classes), which needs what the backfill is to make.",
+    "through the new model's classifier where that knows the classes; without a "
+    "contrastive term), which needs what the backfill is to make.",
     "- A cell is the mean over seeds; [lowest, highest] where there are several.",
 )
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.metrics.pairwise import paired_cosine_distances
 
-from keras_bct.adapters import AffineMap, OldToNew, Procrustes, Ridge, ScaledRotation
+from keras_bct.adapters import AffineMap, OldToNew, Ridge
 from keras_bct.backfill import bridging_report, distance_to_new, highest_first
 from keras_bct.evaluation import EmbeddingSet, Protocol, Source, measure
 
@@ -231,47 +231,25 @@ def test_one_pair_has_no_variance_that_a_map_could_fail_to_explain(ridge):
     assert bridging_report(ridge, old[:1], new[:1]).warnings == ()
 
 
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("method", [Ridge(), Procrustes(), ScaledRotation()])
-@pytest.mark.parametrize("turned", [0.5, 0.7])
-def test_exchanged_sides_are_warned_of_though_the_map_explains_some(
-    method, turned, backward
-):
+@pytest.mark.parametrize("strong", [4, 16, 32])
+def test_a_rich_new_model_beside_a_poor_old_one_is_no_fault(strong):
+    """Though the other way explains more: the target varies in more directions."""
     generator = np.random.default_rng(0)
-    new = generator.normal(size=(1000, 8))
-    turn = np.linalg.qr(generator.normal(size=(8, 8)))[0]
-    old = new + turned * new @ turn + 0.2 * generator.normal(size=new.shape)
-    adapter = (method.fit_backward if backward else method.fit)(old, new, **SIDES)
-    source, target = (new, old) if backward else (old, new)
-    shares = [
-        explained(adapter.transform(target), source),
-        explained(adapter.transform(source), target),
-    ]
+    new = generator.normal(size=(3000, 64))
+    old = new * (np.arange(64) < strong) + 0.3 * generator.normal(size=new.shape)
+    adapter = Ridge().fit(old[:2000], new[:2000], **SIDES)
 
-    assert bridging_report(adapter, old, new).warnings == ()
-    (warning,) = bridging_report(adapter, new, old).warnings
-    assert shares[0] > 0.01
-    assert f"explains {shares[0]:.1%} of the variance" in warning
-    assert f"and {shares[1]:.1%} with `old` and `new` exchanged" in warning
+    assert bridging_report(adapter, old[2000:], new[2000:]).warnings == ()
 
 
-def test_an_exchange_does_not_show_where_the_map_does_the_same_to_either_side():
-    _, new, _ = versions()
-    old = new + 0.1 * np.random.default_rng(0).normal(size=new.shape)
+@pytest.mark.parametrize("mean", [0.0, 1e7, 1e9])
+def test_how_far_the_rows_are_from_zero_is_no_matter(mean):
+    generator = np.random.default_rng(0)
+    new = mean + generator.normal(size=(1000, 8))
+    old = new + 0.3 * generator.normal(size=new.shape)
     adapter = Ridge().fit(old, new, **SIDES)
 
     assert bridging_report(adapter, old, new).warnings == ()
-    assert bridging_report(adapter, new, old).warnings == ()
-
-
-def test_a_target_that_the_map_could_not_take_is_no_fault():
-    new = versions()[1].astype(np.float32)
-    adapter = by_hand(1e30 * np.eye(6))
-
-    report = bridging_report(adapter, np.float32(1e-10) * new, np.float32(1e20) * new)
-
-    assert report.missed < 1e-6
-    assert report.warnings == ()
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e100])
