@@ -156,7 +156,7 @@ def plain_setting(name: str, value: Any) -> Setting:
         return plain
     raise ValueError(
         f"`settings` should have a finite number, a word, True, False or None by each "
-        f"name, as JSON has them. Received: {name!r}: {value!r}."
+        f"name, as JSON has them. Received: {name!r}: {plain!r}."
     )
 
 
