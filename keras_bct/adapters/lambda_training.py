@@ -63,14 +63,15 @@ def train(
     """
 
     def make(of: NDArray[np.int64]) -> tuple[Any, Any]:
-        x = {"source": (source[of] - sides.source_mean) / sides.source_size}
-        y = {"error": (target[of] - sides.target_mean) / sides.target_size}
-        x["target"] = target[of]
-        x, y = (
-            {name: rows.astype(np.float32) for name, rows in side.items()}
-            for side in (x, y)
+        scaled = (source[of] - sides.source_mean) / sides.source_size
+        error = (target[of] - sides.target_mean) / sides.target_size
+        return (
+            {
+                "source": scaled.astype(np.float32),
+                "target": target[of].astype(np.float32),
+            },
+            {"error": error.astype(np.float32), "contrast": codes[of]},
         )
-        return x, {**y, "contrast": codes[of]}
 
     inputs = {
         "source": keras.Input((start.shape[0],), name="source"),

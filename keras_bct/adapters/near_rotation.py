@@ -21,7 +21,8 @@ def deviation(matrix: Floats) -> float:
         >>> deviation(np.diag([1.0, 2.0]))
         3.0
     """
-    return float(_deviation(np.linalg.svd(matrix, compute_uv=False)))
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return float(_deviation(np.asarray(values, np.float64)))
 
 
 def nearest(matrix: Floats, bound: float) -> Floats:

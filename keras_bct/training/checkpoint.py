@@ -39,8 +39,12 @@ class Checkpoint:
         Killed at any moment, it leaves the old file or the new one, never a half.
         """
         text = json.dumps({"schema": _SCHEMA, **self.state}).encode()
+        content: dict[str, Any] = {
+            _STATE: np.frombuffer(text, np.uint8),
+            **self.arrays,
+        }
         with written_whole(path) as unfinished, unfinished.open("wb") as file:
-            np.savez(file, **{_STATE: np.frombuffer(text, np.uint8)}, **self.arrays)
+            np.savez(file, **content)
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint | None:
