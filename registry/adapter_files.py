@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "adapter.json"
 
-# What PostgreSQL keeps in the columns of an adapter; SQLite would take more.
-_LARGEST = 2**31 - 1
-_LONGEST_METHOD = 100
-
 
 @dataclass(frozen=True)
 class AdapterCandidate:
@@ -51,6 +47,7 @@ def inspect_adapter(
             saved with, or the registry cannot keep what it says of itself.
     """
     from keras_bct.adapters import AdapterDescription
+    from registry.schema import LARGEST_INTEGER, LONGEST_METHOD
 
     try:
         description = AdapterDescription.read(directory)
@@ -58,14 +55,14 @@ def inspect_adapter(
         raise InvalidAdapterError(f"{directory} is no adapter: {error}") from error
     for name in ("pairs", "side_size"):
         number = getattr(description, name)
-        if number is not None and number > _LARGEST:
+        if number is not None and number > LARGEST_INTEGER:
             raise InvalidAdapterError(
-                f"`{name}` of {directory} should be at most {_LARGEST}, as the "
+                f"`{name}` of {directory} should be at most {LARGEST_INTEGER}, as the "
                 f"registry keeps it. Received: {number}; save the adapter again."
             )
-    if len(description.method) > _LONGEST_METHOD:
+    if len(description.method) > LONGEST_METHOD:
         raise InvalidAdapterError(
-            f"`method` of {directory} should be of at most {_LONGEST_METHOD} "
+            f"`method` of {directory} should be of at most {LONGEST_METHOD} "
             f"characters. Received: {description.method!r}; save the adapter again."
         )
     paths = list_files(directory)

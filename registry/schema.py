@@ -18,6 +18,12 @@ from registry.names import ADAPTERS
 HEAD = "0002"
 """Revision of the newest migration. Revisions are numbered, so they have an order."""
 
+LARGEST_INTEGER = 2**31 - 1
+"""What an integer column holds on PostgreSQL; on SQLite it would hold more."""
+
+LONGEST_METHOD = 100
+"""Characters of the name of an adapter's method."""
+
 
 class ModelRow(Base):
     """A model's name, and the numbers that its next version and the like will get."""
@@ -73,7 +79,7 @@ class AdapterRow(ReservedNumber, Base):
     old_fingerprint: Mapped[str] = mapped_column(String(64), index=True)
     new_fingerprint: Mapped[str] = mapped_column(String(64))
     direction: Mapped[str] = mapped_column(String(16))
-    method: Mapped[str] = mapped_column(String(100))
+    method: Mapped[str] = mapped_column(String(LONGEST_METHOD))
     settings: Mapped[dict[str, Any]]
     pairs: Mapped[int]
     input_size: Mapped[int]

@@ -5,26 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score
 
 from keras_bct.adapters import AffineMap, NewToOld, OldToNew
 from registry import InvalidModelError, UsageError, measure_evidence
 from registry.fingerprint import fingerprint
-
-
-def mean_average_precision(queries, query_labels, gallery, gallery_labels):
-    """By scikit-learn, one query at a time, cosine."""
-
-    def unit(vectors):
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-    scores = unit(queries) @ unit(gallery).T
-    return np.mean(
-        [
-            average_precision_score(gallery_labels == label, row)
-            for label, row in zip(query_labels, scores, strict=True)
-        ]
-    )
+from tests.registry.toys import mean_average_precision
 
 
 @pytest.fixture

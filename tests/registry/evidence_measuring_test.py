@@ -2,9 +2,7 @@ import dataclasses
 import json
 import shutil
 
-import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score
 
 from keras_bct.data import ImageRecords, write_records
 from registry import (
@@ -15,21 +13,7 @@ from registry import (
     measure_evidence,
 )
 from registry.fingerprint import fingerprint
-
-
-def mean_average_precision(queries, query_labels, gallery, gallery_labels):
-    """By scikit-learn, one query at a time, cosine."""
-
-    def unit(vectors):
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-    scores = unit(queries) @ unit(gallery).T
-    return np.mean(
-        [
-            average_precision_score(gallery_labels == label, row)
-            for label, row in zip(query_labels, scores, strict=True)
-        ]
-    )
+from tests.registry.toys import mean_average_precision
 
 
 def test_each_side_is_embedded_by_its_own_version(

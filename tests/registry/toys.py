@@ -163,3 +163,19 @@ def toy_adapter(tmp_path, toy_model, toy_embeddings):
         return tmp_path / "adapters" / name
 
     return make
+
+
+def mean_average_precision(queries, query_labels, gallery, gallery_labels):
+    """By scikit-learn, one query at a time, cosine."""
+    from sklearn.metrics import average_precision_score
+
+    def unit(vectors):
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    scores = unit(queries) @ unit(gallery).T
+    return np.mean(
+        [
+            average_precision_score(gallery_labels == label, row)
+            for label, row in zip(query_labels, scores, strict=True)
+        ]
+    )

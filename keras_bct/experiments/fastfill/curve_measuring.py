@@ -28,7 +28,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     MetricCurve,
 )
 from keras_bct.experiments.fastfill.linear_fit import linear_fit
-from keras_bct.experiments.fastfill.map_methods import Backward, Judged
+from keras_bct.experiments.fastfill.map_methods import Backward, MappedItems
 from keras_bct.experiments.fastfill.rows import BackfillRow, Setting
 
 DISTANCE = "cosine"
@@ -72,7 +72,7 @@ class CurveMeasuring:
             order = random_order(len(new), seed)
         else:
             oracle = row.method.loss(
-                Judged(
+                MappedItems(
                     mapped.embeddings, new.embeddings, new.labels, self._classifier(row)
                 )
             )

@@ -39,7 +39,7 @@ class Pairs:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Judged:
+class MappedItems:
     """What a map's loss is taken of.
 
     Attributes:
@@ -61,7 +61,7 @@ class MapMethod(Protocol):
     def fit(self, pairs: Pairs) -> Callable[[Floats, Floats | None], Mapped]:
         """Fits the map: a function of old embeddings and side information."""
 
-    def loss(self, items: Judged) -> Floats:
+    def loss(self, items: MappedItems) -> Floats:
         """Gives the loss of each item that the map was trained by, but for sigma.
 
         Where it is a squared error alone, its root is as good for an order. L_disc is
@@ -78,7 +78,7 @@ class Unmapped:
         """Gives the old embeddings as they are."""
         return lambda old, side: (old, None)
 
-    def loss(self, items: Judged) -> Floats:
+    def loss(self, items: MappedItems) -> Floats:
         """Gives the distance between both models' embeddings, which are compared."""
         return distance_to_new(items.mapped, items.new, distance="cosine")
 
@@ -107,7 +107,7 @@ class Adapted:
         )
         return lambda old, side: (adapter.transform(unit(old)), None)
 
-    def loss(self, items: Judged) -> Floats:
+    def loss(self, items: MappedItems) -> Floats:
         """Gives the error between the mapped embedding and the new one."""
         return distance_to_new(items.mapped, unit(items.new))
 
@@ -133,7 +133,7 @@ class Backward:
         )
         return lambda new, side: (adapter.transform(unit(new)), None)
 
-    def loss(self, items: Judged) -> Floats:
+    def loss(self, items: MappedItems) -> Floats:
         """Gives the error between the mapped new embedding and the old one."""
         return distance_to_new(unit(items.mapped), items.new)
 
@@ -171,7 +171,7 @@ class Aligned:
             old, side if self.side_information else None
         )
 
-    def loss(self, items: Judged) -> Floats:
+    def loss(self, items: MappedItems) -> Floats:
         """Gives L_l2 + L_disc of its weight, or L_l2 of classes that are not known."""
         target = unit(items.new) if self.recipe.unit_length else items.new
         known = (items.classifier.labels(items.labels.tolist()) >= 0).any()

@@ -11,7 +11,7 @@ from keras_bct.experiments.fastfill.map_methods import (
     Adapted,
     Aligned,
     Backward,
-    Judged,
+    MappedItems,
     Pairs,
     Unmapped,
 )
@@ -66,7 +66,7 @@ def test_an_alignment_model_is_by_its_own_recipe(
     expected = expected + weight * cosface(mapped, labels, classifier)
 
     assert same_order(
-        Aligned(recipe).loss(Judged(mapped, new, labels, classifier)), expected
+        Aligned(recipe).loss(MappedItems(mapped, new, labels, classifier)), expected
     )
 
 
@@ -75,7 +75,7 @@ def test_classes_that_the_new_model_does_not_know_have_no_discriminative_loss(it
     recipe = AlignmentRecipe(unit_length=True)
     unknown = np.char.upper(labels)
 
-    found = Aligned(recipe).loss(Judged(mapped, new, unknown, classifier))
+    found = Aligned(recipe).loss(MappedItems(mapped, new, unknown, classifier))
 
     assert same_order(found, ((mapped - unit(new)) ** 2).sum(axis=1))
 
@@ -94,8 +94,8 @@ def test_the_length_of_new_embeddings_does_not_matter_where_directions_are_compa
     mapped, new, labels, classifier = items
     lengths = np.random.default_rng(1).uniform(0.1, 10, size=(len(new), 1))
 
-    one = method.loss(Judged(mapped, new, labels, classifier))
-    other = method.loss(Judged(mapped, lengths * new, labels, classifier))
+    one = method.loss(MappedItems(mapped, new, labels, classifier))
+    other = method.loss(MappedItems(mapped, lengths * new, labels, classifier))
 
     np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -111,5 +111,5 @@ def test_backward_takes_new_embeddings_to_old_ones(items):
     assert variance is None
     np.testing.assert_allclose(mapped, old, atol=1e-6)
     np.testing.assert_allclose(
-        method.loss(Judged(3 * old, mapped, labels, classifier)), 0, atol=1e-6
+        method.loss(MappedItems(3 * old, mapped, labels, classifier)), 0, atol=1e-6
     )
