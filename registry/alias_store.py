@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from registry import promotion, rollback
 from registry.adapter_store import AdapterStore
 from registry.alias import Alias, AliasMove
-from registry.alias_moves import ATTEMPTS, find_index
+from registry.alias_moves import ATTEMPTS
 from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.gate import Demand
 from registry.index_manifest import verify_index
@@ -183,16 +183,13 @@ class AliasStore(AdapterStore):
                 through are not what they were.
         """
         model, name = parse_alias(alias)
-        number = _number_of(index, model)
-        with self.database.reading() as session:
-            to_serve = find_index(session, model, number)
-        self._verify_index(to_serve)
         row = promotion.serve_index(
             self.database,
             model,
             name,
-            number,
+            _number_of(index, model),
             reason,
+            verify=self._verify_index,
             galleries=self.galleries_folder,
             command=self.command,
         )

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry.schema import AdapterRow, EdgeRow, VersionRow
+from registry.schema import AdapterRow, EdgeRow, IndexRow, VersionRow
 
 _Row = TypeVar("_Row", VersionRow, AdapterRow)
 
@@ -83,6 +83,21 @@ def _named(session: Session, table: type[_Row], fingerprint: str) -> str | None:
         .order_by(table.id)
     ).first()
     return row.name if row else None
+
+
+def stranded_in(
+    session: Session, fingerprint: str, index: IndexRow, *, command: str
+) -> list[str]:
+    """What of an index a version may not search, as `stranded` says it.
+
+    Args:
+        session: The registry's state.
+        fingerprint: The version of the queries.
+        index: The index.
+        command: How the command line of this registry begins.
+    """
+    terms = Terms(index.distance, index.first_components)
+    return stranded(session, fingerprint, vectors_of(index), terms, command=command)
 
 
 def stranded(

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from registry.alias import Action
 from registry.alias_moves import ATTEMPTS, Standing, find_index, move, standing
-from registry.compatibility import Terms, stranded, vectors_of
+from registry.compatibility import stranded_in, vectors_of
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
 from registry.gate import Demand, Needed, judge
@@ -185,12 +185,8 @@ def _pass_gate(
         # index compares, and a search along it would be refused.
         reasons = [
             f"the index {served.model}#{served.number} has {phrase}"
-            for phrase in stranded(
-                session,
-                candidate.fingerprint,
-                vectors_of(served),
-                Terms(served.distance, served.first_components),
-                command=demand.command,
+            for phrase in stranded_in(
+                session, candidate.fingerprint, served, command=demand.command
             )
         ]
     reasons += brought_back(
@@ -245,6 +241,7 @@ def serve_index(
     index: int,
     reason: str | None,
     *,
+    verify: Callable[[IndexRow], None],
     galleries: Path | None,
     command: str,
 ) -> AliasMoveRow | None:
@@ -256,6 +253,7 @@ def serve_index(
         alias: The alias.
         index: Number of the index.
         reason: What the history is to say.
+        verify: Raises when files of the index are damaged.
         galleries: Folder of the registry's galleries.
         command: How the command line of this registry begins.
 
@@ -266,20 +264,15 @@ def serve_index(
         GateRefusedError: The index has vectors that the version has no edge to, or rows
             that were removed from its gallery.
     """
-    with database.writing() as session:
+
+    def may_serve(session: Session) -> tuple[Standing, VersionRow, IndexRow] | None:
         now_at = standing(session, model, alias)
         if now_at.version is None:
             raise NotFoundError(f"There is no alias {model}@{alias}.")
         row = find_index(session, model, index)
-        if now_at.index is not None and now_at.index.id == row.id:
+        if row is now_at.index:
             return None
-        phrases = stranded(
-            session,
-            now_at.version.fingerprint,
-            vectors_of(row),
-            Terms(row.distance, row.first_components),
-            command=command,
-        )
+        phrases = stranded_in(session, now_at.version.fingerprint, row, command=command)
         reasons = [f"it has {phrase}" for phrase in phrases]
         reasons += brought_back(session, row, now_at.index, galleries, command)
         if reasons:
@@ -288,13 +281,26 @@ def serve_index(
                 "changed:",
                 reasons,
             )
+        return now_at, now_at.version, row
+
+    with database.reading() as session:
+        found = may_serve(session)
+    if found is None:
+        return None
+    # It takes minutes where the index is large: asked before, and again after.
+    verify(found[2])
+    with database.writing() as session:
+        found = may_serve(session)
+        if found is None:
+            return None
+        now_at, version, row = found
         return move(
             session,
             model,
             alias,
             "index",
             now_at,
-            version_id=now_at.version.id,
+            version_id=version.id,
             index_id=row.id,
             protocol=now_at.protocol,
             protocol_digest=now_at.protocol_digest,

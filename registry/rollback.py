@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from registry.alias_moves import Standing, find_index, move, standing
-from registry.compatibility import Terms, Vectors, stranded, vectors_of
+from registry.compatibility import Vectors, stranded, stranded_in
 from registry.database import Database
 from registry.errors import GateRefusedError, NotFoundError, RegistryError
 from registry.removed_rows import brought_back
@@ -94,12 +94,8 @@ def rollback(
         if index is not None and to_serve is not None:
             reasons += [
                 f"the index {model}#{index} has {phrase}"
-                for phrase in stranded(
-                    session,
-                    version.fingerprint,
-                    vectors_of(to_serve),
-                    Terms(to_serve.distance, to_serve.first_components),
-                    command=command,
+                for phrase in stranded_in(
+                    session, version.fingerprint, to_serve, command=command
                 )
             ]
         reasons += brought_back(session, to_serve, now_at.index, galleries, command)

@@ -219,3 +219,15 @@ def test_vectors_added_to_the_gallery_of_a_named_index_count_too(served, fill_ga
 
     with pytest.raises(GateRefusedError, match=r"the gallery faces has 20 .*glyphs/3"):
         served.rollback("glyphs@production", index=index.name)
+
+
+def test_an_index_is_not_read_where_it_is_served_already_or_may_not_be(
+    served, monkeypatch
+):
+    mapped = served.build_index("kanji", through=["glyphs:1"])
+    monkeypatch.setattr(
+        type(served), "_verify_index", lambda *_: pytest.fail("it was read")
+    )
+    assert served.serve_index("glyphs@production", "glyphs#1") is None
+    with pytest.raises(GateRefusedError):
+        served.serve_index("glyphs@production", mapped.name)
