@@ -21,7 +21,7 @@ from keras_bct.array_file import write_array
 __all__ = ["COSINE_KINDS", "KINDS", "Classifier", "synthesize"]
 
 KINDS = ("softmax", "normsoftmax", "sphereface", "cosface", "arcface", "simplex")
-"""The forms of METHODS.md, section 2."""
+"""The forms of docs/methods.md, section 2."""
 
 COSINE_KINDS = ("normsoftmax", "sphereface", "cosface", "arcface")
 """The forms whose logits are made of cosines; the others use inner products."""
@@ -41,7 +41,8 @@ class Classifier:
     number.
 
     Attributes:
-        kind: One of `KINDS`; says how logits follow from weights (METHODS.md 2).
+        kind: One of `KINDS`; says how logits follow from weights
+            (docs/methods.md, section 2).
         weights: `(classes, d)` float32, row c belongs to `class_names[c]`.
         class_names: The names of the classes in row order; unique.
         bias: `(classes,)` float32, or None. Only for kind `"softmax"`.

@@ -65,8 +65,8 @@ class LambdaOrthogonal(ClosedForm):
 
     References:
         Ricci et al., Lambda-orthogonality regularization for compatible representation
-        learning, NeurIPS 2025. METHODS.md, section 5. The contrastive term has the form
-        of `keras_bct.losses.Contrastive`.
+        learning, NeurIPS 2025. docs/methods.md, section 5. The contrastive term has
+        the form of `keras_bct.losses.Contrastive`.
     """
 
     sample_pairs: ClassVar[int] = Ridge.sample_pairs

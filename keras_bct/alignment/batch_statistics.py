@@ -21,7 +21,7 @@ class FreezeBatchStatistics(keras.callbacks.Callback):
         40
 
     References:
-        METHODS.md, section 4: "from half of the epochs on".
+        docs/methods.md, section 4: "from half of the epochs on".
     """
 
     def __init__(self, epoch: int) -> None:

@@ -33,8 +33,8 @@ _FROM_ZERO_ON = (
 class AlignmentRecipe:
     """One training of an alignment map, complete but for its data.
 
-    The defaults are the paper's recipe (METHODS.md 4) with the authors' reduction;
-    `residual_recipe` gives this project's own.
+    The defaults are the paper's recipe (docs/methods.md, section 4) with the authors'
+    reduction; `residual_recipe` gives this project's own.
 
     Attributes:
         components: L_l2 as the `mean` of the squared errors of the components (the

@@ -43,7 +43,7 @@ class AlignmentMap(keras.Layer):
 
     References:
         Jaeckle et al., FastFill, ICLR 2023, appendix A.2; Ramanujan et al., Forward
-        Compatible Training, CVPR 2022. METHODS.md, section 4.
+        Compatible Training, CVPR 2022. docs/methods.md, section 4.
     """
 
     def __init__(

@@ -29,8 +29,8 @@ class AttentionPooling(keras.Layer):
         [[3.0, 1.0]]
 
     References:
-        METHODS.md, section 6; Yang et al., Neural Aggregation Network for Video Face
-        Recognition, CVPR 2017, Eq. 2 and 3.
+        docs/methods.md, section 6; Yang et al., Neural Aggregation Network for Video
+        Face Recognition, CVPR 2017, Eq. 2 and 3.
     """
 
     def __init__(self, **kwargs: Any) -> None:

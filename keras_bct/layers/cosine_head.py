@@ -74,7 +74,7 @@ class CosineHead(ClassifierHead):
         TensorShape([8, 600])
 
     References:
-        METHODS.md, section 2; Wang et al., CosFace, CVPR 2018, equation 4.
+        docs/methods.md, section 2; Wang et al., CosFace, CVPR 2018, equation 4.
     """
 
     def __init__(

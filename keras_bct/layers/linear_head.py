@@ -28,7 +28,7 @@ class LinearHead(ClassifierHead):
         TensorShape([8, 10])
 
     References:
-        METHODS.md, section 2, Softmax.
+        docs/methods.md, section 2, Softmax.
     """
 
     def __init__(self, classes: int, *, use_bias: bool = True, **kwargs: Any) -> None:

@@ -60,7 +60,7 @@ class SimplexHead(ClassifierHead):
         TensorShape([8, 5])
 
     References:
-        METHODS.md, sections 2 and 5; Biondi et al., CoReS, TPAMI 2023.
+        docs/methods.md, section 2; Biondi et al., CoReS, TPAMI 2023.
     """
 
     kind = "simplex"

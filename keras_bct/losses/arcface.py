@@ -42,7 +42,7 @@ class ArcFace(MarginLoss):
         0.69
 
     References:
-        METHODS.md, section 2; Deng et al., ArcFace, CVPR 2019, equation 3.
+        docs/methods.md, section 2; Deng et al., ArcFace, CVPR 2019, equation 3.
     """
 
     kind = "arcface"

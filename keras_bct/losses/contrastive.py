@@ -45,7 +45,7 @@ class Contrastive(keras.losses.Loss):
         0.5514
 
     References:
-        METHODS.md, section 5; Zhang et al., Hot-Refresh Model Upgrades with
+        docs/methods.md, section 3; Zhang et al., Hot-Refresh Model Upgrades with
         Regression-Alleviating Compatible Training in Image Retrieval, ICLR 2022.
     """
 

@@ -30,7 +30,7 @@ class CosFace(MarginLoss):
         0.6931
 
     References:
-        METHODS.md, section 2; Wang et al., CosFace, CVPR 2018, equation 4.
+        docs/methods.md, section 2; Wang et al., CosFace, CVPR 2018, equation 4.
     """
 
     kind = "cosface"

@@ -50,7 +50,7 @@ class FastFill(keras.losses.Loss):
 
     References:
         Jaeckle et al., FastFill, ICLR 2023, equations 4 and 5; Kendall and Gal,
-        NeurIPS 2017; Kendall et al., CVPR 2018. METHODS.md, section 4.
+        NeurIPS 2017; Kendall et al., CVPR 2018. docs/methods.md, section 4.
     """
 
     def __init__(

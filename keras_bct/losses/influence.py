@@ -52,7 +52,7 @@ class Influence(keras.losses.Loss):
         0.3466
 
     References:
-        Shen et al., CVPR 2020, equation 8; METHODS.md, section 3.
+        Shen et al., CVPR 2020, equation 8; docs/methods.md, section 3.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class NormSoftmax(ClassifierLoss):
         0.6931
 
     References:
-        METHODS.md, section 2; Wang et al., NormFace, ACM MM 2017.
+        docs/methods.md, section 2; Wang et al., NormFace, ACM MM 2017.
     """
 
     kind = "normsoftmax"

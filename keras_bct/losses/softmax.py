@@ -25,7 +25,7 @@ class Softmax(ClassifierLoss):
         0.6931
 
     References:
-        METHODS.md, section 2.
+        docs/methods.md, section 2.
     """
 
     kind = "softmax"

@@ -41,7 +41,7 @@ class SphereFace(MarginLoss):
         0.6931
 
     References:
-        METHODS.md, section 2; Liu et al., SphereFace, CVPR 2017, equation 7.
+        docs/methods.md, section 2; Liu et al., SphereFace, CVPR 2017, equation 7.
     """
 
     kind = "sphereface"

@@ -33,7 +33,7 @@ def learning_rate(recipe: Recipe, course: Course) -> Any:
         [0.1, 0.01, 0.001, 0.0001]
 
     References:
-        Shen et al., CVPR 2020, section 3.2; METHODS.md, section 2.
+        Shen et al., CVPR 2020, section 3.2; docs/methods.md, section 2.
     """
     if recipe.optimizer.schedule == "steps":
         epochs = recipe.optimizer.decay_epochs

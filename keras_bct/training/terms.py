@@ -46,7 +46,7 @@ class Term:
 
 
 def terms(recipe: Recipe, old: Classifier) -> tuple[Term, ...]:
-    """Gives the terms of a recipe's method (METHODS.md 3).
+    """Gives the terms of a recipe's method (docs/methods.md, section 3).
 
     Args:
         recipe: Method and weights.

@@ -30,7 +30,7 @@ def batch(variances=None, seed=0):
 
 
 def logits(name, cosines, labels):
-    """Scale 10 and margin 0.3, by the definitions of METHODS.md 2."""
+    """Scale 10 and margin 0.3, by the definitions of docs/methods.md, section 2."""
     if name == "softmax":
         return cosines
     target = np.arange(CLASSES) == labels[:, None]

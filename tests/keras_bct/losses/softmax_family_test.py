@@ -1,4 +1,4 @@
-"""Every form of METHODS.md, section 2, against its definition by angles in float64."""
+"""Every form of docs/methods.md, section 2, against its definition in float64."""
 
 import math
 

@@ -38,7 +38,7 @@ def items():
 
 
 def cosface(mapped, labels, classifier):
-    """By its formula, METHODS.md section 2, in float64."""
+    """By its formula, docs/methods.md, section 2, in float64."""
     cosines = unit(mapped) @ unit(classifier.weights.astype(float)).T
     target = classifier.labels(labels.tolist())
     own = np.arange(len(mapped)), target
