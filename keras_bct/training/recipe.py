@@ -27,13 +27,13 @@ class Recipe:
     """One training, complete; `data` and `predecessor` may come from elsewhere.
 
     Attributes:
-        method: The second term of the loss (docs/methods.md, section 3):
-            `independent` has none; `l2` is half the squared distance to the old
-            embedding over the old classes; `beta` is the influence loss over the old classes; `beta-sys` the
-            same over all classes with synthesised rows for the new ones; `beta-kd` is
-            beta and the divergence of the old classifier's outputs over all classes;
-            `lwf` is beta and the old model's soft labels for the new classes; `ract`
-            is the contrastive term of docs/methods.md, section 3 over all classes, with
+        method: The second term of the loss (docs/methods.md, section 3): `independent`
+            has none; `l2` is half the squared distance to the old embedding over the
+            old classes; `beta` is the influence loss over the old classes; `beta-sys`
+            the same over all classes with synthesised rows for the new ones; `beta-kd`
+            is beta and the divergence of the old classifier's outputs over all classes;
+            `lwf` is beta and the old model's soft labels for the new classes; `ract` is
+            the contrastive term of docs/methods.md, section 3 over all classes, with
             `influence_weight` and `temperature`.
         width: Channels of the first convolution of a glyph network; None for a ResNet.
         steps: Number of batches; or give `epochs`.
