@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from keras_bct.text_column import text_column
+
 Labels = Sequence[str] | NDArray[np.str_]
 
 
@@ -21,26 +23,16 @@ def label_array(labels: Labels, items: int) -> NDArray[np.str_]:
         `(items,)`.
 
     Raises:
-        ValueError: Another number of labels, or one that is None or NaN.
+        ValueError: Another number of labels, or one that is missing or no text.
 
     Example:
-        >>> label_array(["ka", "ki"], 2).tolist()
+        >>> label_array(["ka", b"ki"], 2).tolist()
         ['ka', 'ki']
     """
-    names = np.asarray(labels)
-    if names.shape != (items,):
+    names = text_column("labels", labels, required=True)
+    if len(names) != items:
         raise ValueError(
             f"`labels` should name the class of each of {items} items. "
-            f"Received: shape {names.shape}."
+            f"Received: {len(names)}."
         )
-    # Of None and NaN NumPy makes names, unless they are in an array of names already.
-    if not isinstance(labels, np.ndarray) or names.dtype.kind != "U":
-        for row, label in enumerate(labels):
-            # Only NaN differs from itself; of pandas's NA nobody knows.
-            same = label == label
-            if label is None or not isinstance(same, bool | np.bool_) or not same:
-                raise ValueError(
-                    f"`labels` should name the class of each of {items} items. "
-                    f"Received: {label} for item {row}; leave such items out."
-                )
-    return names.astype(np.str_)
+    return names

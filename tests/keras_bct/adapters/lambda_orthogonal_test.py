@@ -163,5 +163,5 @@ def test_too_few_pairs_are_refused(make_pairs, sides):
 
 @pytest.mark.parametrize("labels", [[None] * 20, ["a"] * 19 + [None]])
 def test_a_label_that_is_missing_is_refused(make_pairs, sides, labels):
-    with pytest.raises(ValueError, match=r"`labels` .* Received: None"):
+    with pytest.raises(ValueError, match=r"`labels` .* Received none in row"):
         LambdaOrthogonal().fit(*make_pairs(pairs=20), labels=labels, **sides)

@@ -146,7 +146,7 @@ def test_side_information_is_used():
         ({"new": np.full_like(NEW_ROWS, np.nan)}, ValueError, "`new` should be finite"),
         ({"labels": None}, ValueError, "`labels` should name the class.*None"),
         ({"labels": LABELS[:3]}, ValueError, "`labels` should name.*120 items.*3"),
-        ({"labels": [None] * ITEMS}, ValueError, "`labels` should.*None for item 0"),
+        ({"labels": [None] * ITEMS}, ValueError, "`labels` should.*none in row 0"),
         ({"labels": [*LABELS[1:], float("nan")]}, ValueError, "`labels`.*nan for.*119"),
         (
             {"labels": ["class 0"] * ITEMS, "classifier": None},

@@ -293,7 +293,7 @@ def test_rows_without_a_direction_have_no_part_in_the_cosine():
 def test_labels_that_are_missing_are_refused(ridge, missing):
     old, new, _ = versions()
 
-    with pytest.raises(ValueError, match=r"`labels` .* for item 0"):
+    with pytest.raises(ValueError, match=r"`labels` .* in row 0"):
         bridging_report(ridge, old, new, labels=[missing] * 600)
 
 

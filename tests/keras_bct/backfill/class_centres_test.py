@@ -46,7 +46,7 @@ def test_a_class_without_a_centre_is_refused(label):
     ("rows", "labels", "message"),
     [
         (ROWS, LABELS[:3], "class of each of 5 items"),
-        (ROWS, [*LABELS[:4], None], "None for item 4"),
+        (ROWS, [*LABELS[:4], None], "none in row 4"),
         (ROWS * np.nan, LABELS, "`embeddings` should be finite"),
         (np.empty((0, 2)), [], "at least one item"),
     ],
