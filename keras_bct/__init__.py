@@ -14,7 +14,6 @@ __all__ = [
     "classifier",
     "data",
     "evaluation",
-    "experiments",
     "layers",
     "losses",
     "models",

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from keras_bct.experiments.catalogue import PUBLISHED, Size
+from keras_bct.experiments.bct.catalogue import PUBLISHED, Size
+from keras_bct.experiments.bct.tables import CHOICE, TABLES
 from keras_bct.experiments.fastfill.names import FASTFILL_NAMES
-from keras_bct.experiments.tables import CHOICE, TABLES
 
 _EPILOG = """\
 Trainings are kept under OUTPUT/trainings by the digest of their configuration, so a
@@ -87,9 +87,9 @@ def run(arguments: Sequence[str]) -> int:
         parser.error(f"--data should be a directory. Received: {options.data}")
 
     # Here, so that --help and a mistake do not wait for TensorFlow.
-    from keras_bct.experiments.kanji_data import prepare
-    from keras_bct.experiments.run_tables import run_tables
-    from keras_bct.experiments.trained_versions import TrainedVersions
+    from keras_bct.experiments.bct.run_tables import run_tables
+    from keras_bct.experiments.harness.kanji_data import prepare
+    from keras_bct.experiments.harness.trained_versions import TrainedVersions
 
     size: Size = PUBLISHED
     if options.steps is not None:
@@ -125,7 +125,7 @@ def _run_fastfill(
     from keras_bct.experiments.fastfill.catalogue import PUBLISHED as FASTFILL_SIZE
     from keras_bct.experiments.fastfill.run_fastfill import run_fastfill
     from keras_bct.experiments.fastfill.tables import FASTFILL_TABLES
-    from keras_bct.experiments.trained_versions import TrainedVersions
+    from keras_bct.experiments.harness.trained_versions import TrainedVersions
 
     size = FASTFILL_SIZE
     if options.steps is not None:

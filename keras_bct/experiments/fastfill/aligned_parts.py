@@ -23,8 +23,8 @@ from keras_bct.experiments.fastfill.map_methods import (
     description,
 )
 from keras_bct.experiments.fastfill.side_information import SideInformation
-from keras_bct.experiments.trained_versions import TrainedVersions
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.harness.trained_versions import TrainedVersions
+from keras_bct.experiments.harness.training import Training
 from keras_bct.written_whole import written_whole
 
 

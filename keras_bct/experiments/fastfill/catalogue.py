@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from keras_bct.experiments.catalogue import LAMBDA
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.bct.catalogue import LAMBDA
+from keras_bct.experiments.harness.training import Training
 from keras_bct.training.recipe import Recipe
 
 

@@ -19,7 +19,7 @@ from keras_bct.experiments.fastfill.curve_numbers import (
     share_of_closing,
 )
 from keras_bct.experiments.fastfill.rows import FastFillTable, Setting
-from keras_bct.experiments.result_page import completeness, result_page
+from keras_bct.experiments.harness.result_page import completeness, result_page
 
 
 @dataclasses.dataclass(frozen=True)

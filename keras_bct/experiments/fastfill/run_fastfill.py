@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import os
-import platform
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,7 +17,8 @@ from keras_bct.experiments.fastfill.curve_measuring import CurveMeasuring
 from keras_bct.experiments.fastfill.curve_numbers import CurveNumbers
 from keras_bct.experiments.fastfill.report import FastFillReport, to_json, to_markdown
 from keras_bct.experiments.fastfill.rows import BackfillRow, FastFillTable
-from keras_bct.experiments.trained_versions import TrainedVersions
+from keras_bct.experiments.harness.software import software
+from keras_bct.experiments.harness.trained_versions import TrainedVersions
 
 
 def run_fastfill(
@@ -108,9 +107,5 @@ def _provenance(
         "distance": "cosine",
         "bootstrap": "2000 replicates, seed 0, by class",
         "size": dataclasses.asdict(size),
-        "python": platform.python_version(),
-        **{
-            package: importlib.metadata.version(package)
-            for package in ("tensorflow", "keras", "numpy")
-        },
+        **software(),
     }

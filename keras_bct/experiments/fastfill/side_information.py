@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from keras_bct.array_file import write_array
 from keras_bct.data import read_records
-from keras_bct.experiments.trained_versions import TrainedVersions
+from keras_bct.experiments.harness.trained_versions import TrainedVersions
 from keras_bct.written_whole import written_whole
 
 _PART = "old"

@@ -9,7 +9,7 @@ import pytest
 
 from keras_bct.evaluation import Bootstrap, EmbeddingSet, Protocol, Source
 from keras_bct.experiments import Recipe, Row, Training
-from keras_bct.experiments.row_measuring import (
+from keras_bct.experiments.bct.row_measuring import (
     OF_TEMPLATES,
     RowMeasuring,
     Sides,

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import os
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_bct.experiments.catalogue import PUBLISHED, Catalogue, Size
-from keras_bct.experiments.measured import Measured
-from keras_bct.experiments.report import Report, to_json
-from keras_bct.experiments.report_markdown import to_markdown
-from keras_bct.experiments.row_measuring import MIXED_SEED, RowMeasuring, Sides, sides
-from keras_bct.experiments.table import Row, Table
-from keras_bct.experiments.trained_versions import TrainedVersions
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.bct.catalogue import PUBLISHED, Catalogue, Size
+from keras_bct.experiments.bct.measured import Measured
+from keras_bct.experiments.bct.report import Report, to_json
+from keras_bct.experiments.bct.report_markdown import to_markdown
+from keras_bct.experiments.bct.row_measuring import (
+    MIXED_SEED,
+    RowMeasuring,
+    Sides,
+    sides,
+)
+from keras_bct.experiments.bct.table import Row, Table
+from keras_bct.experiments.harness.software import software
+from keras_bct.experiments.harness.trained_versions import TrainedVersions
+from keras_bct.experiments.harness.training import Training
 
 
 def run_tables(
@@ -89,7 +93,7 @@ def run_tables(
 
 def write(report: Report, results: Path) -> None:
     """Writes the files of a table; there is no figure without numbers."""
-    from keras_bct.experiments.figure import draw
+    from keras_bct.experiments.bct.figure import draw
 
     name = report.table.name
     (results / f"{name}.md").write_text(to_markdown(report), encoding="utf-8")
@@ -154,9 +158,5 @@ def _provenance(versions: TrainedVersions, test: Sides, size: Size) -> dict[str,
         f"{test.protocol.bootstrap.seed}, by identity",
         "mixed gallery": f"seed {MIXED_SEED}",
         "size": dataclasses.asdict(size),
-        "python": platform.python_version(),
-        **{
-            package: importlib.metadata.version(package)
-            for package in ("tensorflow", "keras", "numpy")
-        },
+        **software(),
     }

@@ -3,7 +3,7 @@
 import pytest
 
 from keras_bct.experiments import TABLES, Catalogue
-from keras_bct.experiments.run_tables import trainings
+from keras_bct.experiments.bct.run_tables import trainings
 
 BY_NAME = {table.name: table for table in TABLES}
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from keras_bct.experiments.measured import Measured
-from keras_bct.experiments.report import Report, to_json
-from keras_bct.experiments.report_markdown import to_markdown
-from keras_bct.experiments.table import Claim, Table
+from keras_bct.experiments.bct.measured import Measured
+from keras_bct.experiments.bct.report import Report, to_json
+from keras_bct.experiments.bct.report_markdown import to_markdown
+from keras_bct.experiments.bct.table import Claim, Table
 
 METRIC = "retrieval/mAP"
 

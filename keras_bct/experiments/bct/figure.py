@@ -9,8 +9,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from keras_bct.experiments.measured import Measured
-from keras_bct.experiments.report import Report
+from keras_bct.experiments.bct.measured import Measured
+from keras_bct.experiments.bct.report import Report
 
 _SHOWN = 0.75
 """Of M(old, old): what is lower would press everything else together."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bct.experiments.catalogue import LAMBDA, Catalogue
-from keras_bct.experiments.measured import Measured
-from keras_bct.experiments.row_measuring import COARSE_SEARCH, OF_TEMPLATES
-from keras_bct.experiments.table import Claim, Row, Table
+from keras_bct.experiments.bct.catalogue import LAMBDA, Catalogue
+from keras_bct.experiments.bct.measured import Measured
+from keras_bct.experiments.bct.row_measuring import COARSE_SEARCH, OF_TEMPLATES
+from keras_bct.experiments.bct.table import Claim, Row, Table
 
 VERIFICATION = "verification/TAR@FAR=0.001"
 SEARCH = COARSE_SEARCH + OF_TEMPLATES

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.harness.training import Training
 from keras_bct.training.recipe import Recipe
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from keras_bct.experiments.measured import CONFIDENCE, Interval, Measured
-from keras_bct.experiments.report import Report
-from keras_bct.experiments.result_page import completeness, result_page
+from keras_bct.experiments.bct.measured import CONFIDENCE, Interval, Measured
+from keras_bct.experiments.bct.report import Report
+from keras_bct.experiments.harness.result_page import completeness, result_page
 
 _NOTHING = "-"
 

@@ -18,8 +18,8 @@ import numpy as np
 from keras_bct.array_file import write_array
 from keras_bct.data import read_records
 from keras_bct.evaluation import EmbeddingSet
-from keras_bct.experiments.kanji_data import TRAINING_PARTS, digest
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.harness.kanji_data import TRAINING_PARTS, digest
+from keras_bct.experiments.harness.training import Training
 from keras_bct.written_whole import written_whole
 
 

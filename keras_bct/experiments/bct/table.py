@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 
-from keras_bct.experiments.catalogue import Catalogue
-from keras_bct.experiments.measured import Measured
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.bct.catalogue import Catalogue
+from keras_bct.experiments.bct.measured import Measured
+from keras_bct.experiments.harness.training import Training
 
 LAYOUTS = ("chain", "criterion", "self")
 PROTOCOLS = ("reidentification", "search", "validation")

@@ -9,7 +9,7 @@ import pytest
 
 from keras_bct.data import ImageRecords, write_records
 from keras_bct.experiments import Recipe, Training
-from keras_bct.experiments.trained_versions import TrainedVersions
+from keras_bct.experiments.harness.trained_versions import TrainedVersions
 
 OLD = Training("old", Recipe("independent", 4, 10), "train-old")
 NEW = Training("beta", Recipe("beta", 4, 10), "train", OLD)

@@ -13,10 +13,10 @@ import numpy as np
 
 from keras_bct.configuration import from_mapping
 from keras_bct.evaluation import EmbeddingSet, Gate, Measurement, Protocol, measure
-from keras_bct.experiments.measured import Measured, join
-from keras_bct.experiments.table import Row
-from keras_bct.experiments.trained_versions import TrainedVersions
-from keras_bct.experiments.training import Training
+from keras_bct.experiments.bct.measured import Measured, join
+from keras_bct.experiments.bct.table import Row
+from keras_bct.experiments.harness.trained_versions import TrainedVersions
+from keras_bct.experiments.harness.training import Training
 from keras_bct.training.trainer import SIZE_MAP
 from keras_bct.written_whole import written_whole
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from keras_bct.experiments.measured import CONFIDENCE, Measured
-from keras_bct.experiments.table import Table
+from keras_bct.experiments.bct.measured import CONFIDENCE, Measured
+from keras_bct.experiments.bct.table import Table
 
 Results = Mapping[int, Mapping[str, Mapping[str, Measured]]]
 """By seed, by row title, by metric."""

@@ -1,0 +1,1 @@
+"""What every experiment needs: its pictures, its trainings and its result page."""
