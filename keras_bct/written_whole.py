@@ -12,7 +12,8 @@ def written_whole(path: Path) -> Iterator[Path]:
 
     Readers find the file from before, or none, until then. Each process writes one of
     its own, so that two that write the same do not write into each other's. One that is
-    killed leaves it behind, hidden and read by nobody.
+    killed leaves it behind, hidden and read by nobody. A link stays, and what it leads
+    to is written; a pipe or device such as `/dev/stdout` is written as it is.
 
     Args:
         path: Where the file goes; its folder is made when it is not there.
@@ -34,6 +35,10 @@ def written_whole(path: Path) -> Iterator[Path]:
         >>> [file.name for file in path.parent.iterdir()]
         ['table.md']
     """
+    if path.is_relative_to("/dev") or (path.exists() and not path.is_file()):
+        yield path
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:

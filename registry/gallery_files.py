@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from registry.errors import InvalidGalleryError, UsageError
+from keras_bct.written_whole import written_whole
+from registry.errors import InvalidGalleryError, RegistryError, UsageError
 from registry.gallery import Gallery
 from registry.gallery_rows import GalleryRows
 
@@ -65,24 +66,39 @@ def export_file(gallery: Gallery, path: Path) -> int:
     Args:
         gallery: The gallery.
         path: A `.parquet`, `.arrow` (IPC file) or `.npz` file; replaced when it is
-            there.
+            there, once the new one is whole.
 
     Returns:
         Number of rows.
+
+    Raises:
+        RegistryError: It cannot be written, for one because the disk is full; what was
+            there stays.
     """
     _check_suffix(path)
     rows = gallery.read()
+    try:
+        with written_whole(path) as unfinished:
+            _write(rows, unfinished)
+    except OSError as error:
+        raise RegistryError(
+            f"{len(rows):,} rows could not be written to {path}: "
+            f"{error.strerror or error}. What was there before is unchanged; make "
+            "room, or name a place on another disk."
+        ) from error
+    return len(rows)
+
+
+def _write(rows: GalleryRows, path: Path) -> None:
     if path.suffix == ".npz":
         np.savez(path, **_arrays(rows))
-        return len(rows)
-    if path.suffix == ".parquet":
+    elif path.suffix == ".parquet":
         pq.write_table(rows.table, path)
     else:
         table = rows.table.unify_dictionaries()
         with pa.OSFile(str(path), "wb") as sink:
             with pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table)
-    return len(rows)
 
 
 def _check_suffix(path: Path) -> None:

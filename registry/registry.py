@@ -12,6 +12,7 @@ from registry.serving_store import ServingStore
 from registry.store import Store
 
 if TYPE_CHECKING:
+    from registry.alias import Alias
     from registry.lineage import Lineage
     from registry.progress import Reporter
 
@@ -93,16 +94,36 @@ class Registry(ServingStore):
         )
 
     def serving_config(self) -> str:
-        """Configuration of TensorFlow Serving: the aliases' versions, and no others."""
+        """Configuration of TensorFlow Serving: the aliases' versions, and no others.
+
+        It names no version whose files are gone, which would stop the server; a
+        comment says so, and `aliases_without_files` names them.
+        """
         from registry.serving_config import serving_config
 
+        gone = self.aliases_without_files()
         models: dict[str, tuple[str, dict[str, int]]] = {}
         for alias in self.aliases():
-            folder = self.root.location(alias.model)
-            models.setdefault(alias.model, (folder, {}))[1][alias.name] = (
-                alias.version.number
-            )
-        return serving_config(models)
+            if alias not in gone:
+                folder = self.root.location(alias.model)
+                models.setdefault(alias.model, (folder, {}))[1][alias.name] = (
+                    alias.version.number
+                )
+        return serving_config(
+            models,
+            [
+                f"{alias} is left out: the files of {alias.version} are gone."
+                for alias in gone
+            ],
+        )
+
+    def aliases_without_files(self) -> list[Alias]:
+        """The aliases at versions that cannot be served, since their files are gone."""
+        return [
+            alias
+            for alias in self.aliases()
+            if not self.root.exists(*alias.version.folder, "saved_model.pb")
+        ]
 
     def verify(self, model: str | None = None) -> dict[str, list[str]]:
         """Reads all files again and compares them with what was registered.

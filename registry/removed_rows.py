@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from registry.compatibility import adapter_name
+from registry.errors import RegistryError
 from registry.schema import IndexRow
 
 
@@ -41,7 +42,14 @@ def brought_back(
     rows = index.gallery, index.generation
     if served is not None and (served.gallery, served.generation) == rows:
         return []
-    removed = read_manifest(galleries / index.gallery)["oldest"]
+    try:
+        removed = read_manifest(galleries / index.gallery)["oldest"]
+    except RegistryError as error:
+        return [
+            f"nobody knows whether the index {index.model}#{index.number} holds rows "
+            f"that were removed since: {error} Put the gallery {index.gallery} back "
+            "from a copy"
+        ]
     if index.generation >= removed:
         return []
     build = [command, "index", index.gallery]

@@ -170,6 +170,7 @@ def _left_behind(
 ) -> list[str]:
     """Sentences on vectors added since that `version` may not search."""
     places: dict[str, Mapping[str, int]] = {}
+    unread: list[str] = []
     if served is not None:
         places[f"the served index {served.model}#{served.number}"] = served.fingerprints
     names = {row.gallery for row in (served, earlier, to_serve) if row is not None}
@@ -180,10 +181,19 @@ def _left_behind(
         from registry.gallery import Gallery
 
         for name in sorted(names):
-            places[f"the gallery {name}"] = Gallery.open(galleries / name).fingerprints
+            try:
+                gallery = Gallery.open(galleries / name)
+            except RegistryError as error:
+                # Whoever forces it knows; an outage is when galleries are lost.
+                unread.append(
+                    f"nobody knows which vectors the gallery {name} has got since: "
+                    f"{error} Put it back from a copy"
+                )
+            else:
+                places[f"the gallery {name}"] = gallery.fingerprints
     # What the earlier index held was there before the move that is being undone.
     known = set(earlier.fingerprints if earlier else ())
-    return [
+    return unread + [
         f"{where} has {phrase}"
         for where, vectors in places.items()
         for phrase in stranded(

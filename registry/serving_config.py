@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 
-def serving_config(models: Mapping[str, tuple[str, Mapping[str, int]]]) -> str:
+def serving_config(
+    models: Mapping[str, tuple[str, Mapping[str, int]]], left_out: Iterable[str] = ()
+) -> str:
     """Text of a `ModelServerConfig`.
 
     Without it TensorFlow Serving takes the newest number of each model, promoted or
@@ -15,6 +17,8 @@ def serving_config(models: Mapping[str, tuple[str, Mapping[str, int]]]) -> str:
     Args:
         models: For each model its folder or URL, and the version number of each
             alias. A model without aliases is not served.
+        left_out: Sentences on what is not served though an alias names it, which
+            stand above as comments.
 
     Returns:
         A protocol buffer in text format, for `--model_config_file`.
@@ -30,7 +34,8 @@ def serving_config(models: Mapping[str, tuple[str, Mapping[str, int]]]) -> str:
       }
     }
     """
-    lines = ["model_config_list {"]
+    lines = [f"# {sentence}" for sentence in left_out]
+    lines.append("model_config_list {")
     for model, (folder, aliases) in sorted(models.items()):
         if not aliases:
             continue

@@ -13,6 +13,7 @@ from keras_bct.evaluation import (
     Measurement,
     Protocol,
 )
+from keras_bct.written_whole import written_whole
 
 
 def write_json(
@@ -87,4 +88,5 @@ def write_json(
             "reasons": decision.reasons,
             "identities_needed": decision.identities_needed,
         }
-    Path(path).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    with written_whole(Path(path)) as unfinished:
+        unfinished.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

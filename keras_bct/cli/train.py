@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_bct.training import Recipe, read_recipe, recipe_names
+from keras_bct.written_whole import written_whole
 
 _DESCRIPTION = """\
 Train a version from a recipe, compatibly with its predecessor.
@@ -79,9 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
         summary = trained
     _print(summary)
     if arguments.json_path is not None:
-        Path(arguments.json_path).write_text(
-            json.dumps(summary, indent=1) + "\n", encoding="utf-8"
-        )
+        with written_whole(Path(arguments.json_path)) as unfinished:
+            unfinished.write_text(
+                json.dumps(summary, indent=1) + "\n", encoding="utf-8"
+            )
     return 0
 
 

@@ -21,6 +21,7 @@ from keras_bct.evaluation.report_rows import (
     group_rows,
     measurement_rows,
 )
+from keras_bct.written_whole import written_whole
 
 _LONGEST_CMC = 50
 
@@ -130,13 +131,14 @@ def write_report(
         f".c{i}{{stroke:var(--c{i})}} span.c{i}{{color:var(--c{i})}}"
         for i in range(COLOURS)
     )
-    Path(path).write_text(
+    text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(title)}</title><style>{_STYLE}{colours}</style></head>"
-        f"<body>{''.join(parts)}</body></html>\n",
-        encoding="utf-8",
+        f"<body>{''.join(parts)}</body></html>\n"
     )
+    with written_whole(Path(path)) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
 
 
 def _subtitle(protocol: Protocol, measurements: Mapping[str, Measurement]) -> str:

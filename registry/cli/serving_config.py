@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json
+from registry.errors import IntegrityError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,12 +15,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    config = open_registry(args).serving_config()
+    registry = open_registry(args)
+    config = registry.serving_config()
+    gone = registry.aliases_without_files()
     if args.json:
-        print_json({"model_config_file": config})
+        left_out = [str(alias) for alias in gone]
+        print_json({"model_config_file": config, "left_out": left_out})
     else:
         print(config, end="")
-    return 0
+    for alias in gone:
+        print(
+            f"registry: {alias} is left out, since the files of {alias.version} are "
+            f"gone from {alias.version.location}: put them back from a copy, or move "
+            f"the alias with `{registry.command} rollback {alias}`.",
+            file=sys.stderr,
+        )
+    return IntegrityError.exit_code if gone else 0
 
 
 COMMAND = Command(
@@ -27,7 +39,8 @@ COMMAND = Command(
     details=(
         "Serve only through it: by default TensorFlow Serving takes the newest\n"
         "number, promoted or refused. Labels of versions that are still loading need\n"
-        "--allow_version_labels_for_unavailable_models."
+        "--allow_version_labels_for_unavailable_models. An alias whose version's\n"
+        "files are gone is left out, and the exit code is 4."
     ),
     example="registry serving-config > models.config\n"
     "  tensorflow_model_server --model_config_file=models.config",

@@ -63,3 +63,24 @@ def test_a_killed_writer_neither_harms_nor_hinders_the_next(tmp_path):
         assert not unfinished.exists()
         unfinished.write_text("whole")
     assert path.read_text() == "whole"
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("first")
+    link.symlink_to(target)
+    with written_whole(link) as unfinished:
+        unfinished.write_text("second")
+    assert link.is_symlink()
+    assert target.read_text() == "second"
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with written_whole(pipe) as path:
+        path.write_text("whole")
+    assert os.read(reader, 10) == b"whole"
+    os.close(reader)
+    assert pipe.is_fifo()

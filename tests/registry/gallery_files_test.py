@@ -1,9 +1,11 @@
+import resource
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.errors import InvalidGalleryError, UsageError
+from registry.errors import InvalidGalleryError, RegistryError, UsageError
 from registry.gallery import Gallery
 from registry.gallery_files import export_file, import_file
 
@@ -73,3 +75,25 @@ def test_files_that_are_none_of_these_are_refused(gallery, tmp_path, name):
     (tmp_path / name).write_bytes(b"id,embedding")
     with pytest.raises(UsageError):
         import_file(gallery, tmp_path / name, OLD)
+
+
+# The zip file that could not be closed is closed again when it is thrown away.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npz"])
+def test_an_export_that_fails_leaves_the_older_file(gallery, tmp_path, suffix):
+    filled = gallery.append(["i", "j"], ROWS, OLD)
+    path = tmp_path / "export" / f"rows{suffix}"
+    export_file(filled, path)
+    before = path.read_bytes()
+    more = np.ones((20_000, 3), np.float32)
+    larger = filled.append([f"r{n}" for n in range(20_000)], more, OLD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # A file may not grow beyond this, as on a full disk; Python ignores SIGXFSZ.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(RegistryError, match="What was there before is unchanged"):
+            export_file(larger, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]

@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,30 @@ class TestRollback:
     def test_the_first_move_is_not_undone(self, three):
         with pytest.raises(RegistryError, match="from the start"):
             three.rollback("glyphs@production")
+
+
+class TestALostGallery:
+    @pytest.fixture
+    def lost(self, three, make_evidence, fill_gallery):
+        """glyphs/2 serves an index of its own, and the gallery's folder is gone."""
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        three.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+        other = three.build_index("kanji")
+        ask(three, "glyphs/2", index=other.name)
+        shutil.rmtree(three.galleries_folder / "kanji")
+        return three
+
+    def test_is_a_reason_against_going_back(self, lost):
+        with pytest.raises(GateRefusedError, match="There is no gallery in") as refused:
+            lost.rollback("glyphs@production")
+        assert "Put it back from a copy" in refused.value.reasons[0]
+
+    def test_does_not_shut_the_way_of_who_forces_it(self, lost):
+        move = lost.rollback("glyphs@production", force=True, reason="outage")
+        assert (move.to_version, move.to_index) == ("glyphs/1", "glyphs#1")
+
+    def test_is_a_reason_against_serving_its_index_anew(self, lost):
+        lost.promote("glyphs/1", "canary", force=True, reason="a test")
+        with pytest.raises(GateRefusedError, match="Put the gallery kanji back"):
+            lost.serve_index("glyphs@canary", "glyphs#1")

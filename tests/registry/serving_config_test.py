@@ -1,5 +1,8 @@
+import shutil
+
 import pytest
 
+from registry.cli.main import build_parser, main
 from registry.serving_config import serving_config
 
 
@@ -47,3 +50,25 @@ def test_a_path_with_quotes_and_accents_survives(parse):
     path = '/srv/"models"\\é/glyphs'
     (config,) = parse(serving_config({"glyphs": (path, {"production": 1})}))
     assert config.base_path == path
+
+
+def test_a_version_whose_files_are_gone_is_not_named_but_said(three, parse, capsys):
+    three.promote("glyphs/2", "canary", force=True, reason="a test")
+    shutil.rmtree(three.version("glyphs/1").location)
+    (config,) = parse(three.serving_config())
+    assert dict(config.version_labels) == {"canary": 2}
+    assert list(config.model_version_policy.specific.versions) == [2]
+    argv = ["--root", three.root.url, "serving-config"]
+    assert main(build_parser().parse_args(argv)) == 4
+    said = capsys.readouterr()
+    assert said.out == three.serving_config()
+    assert "glyphs@production is left out" in said.out
+    assert "the files of glyphs/1 are gone" in said.err
+    assert "rollback glyphs@production" in said.err
+
+
+def test_a_registry_whose_versions_are_all_gone_makes_a_configuration_of_none(
+    three, parse
+):
+    shutil.rmtree(three.root.path("glyphs"))
+    assert len(parse(three.serving_config())) == 0
