@@ -66,7 +66,7 @@ bazel: environment ## Build every Bazel target and run the light tests.
 # make lock UPGRADE='--upgrade-package keras' lets one pin move; UPGRADE=--upgrade, all.
 lock: environment ## Write requirements.txt anew from pyproject.toml.
 	.venv/bin/uv pip compile pyproject.toml $(UPGRADE) --universal \
-		--extra tfx --group dev --python-version 3.10 --no-python-downloads --quiet \
+		--extra search --extra tfx --group dev --python-version 3.10 --no-python-downloads --quiet \
 		--annotation-style line --custom-compile-command 'make lock' --output-file requirements.txt
 	@# What stands on every line is said once, in pyproject.toml.
 	@sed -i -e "s/ and platform_machine == 'x86_64' and sys_platform == 'linux'//" \

@@ -45,6 +45,7 @@ def asked_for(python: str) -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     asked = [
         *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["search"],
         *project["project"]["optional-dependencies"]["tfx"],
         *project["dependency-groups"]["dev"],
     ]
