@@ -23,7 +23,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Said by each Google client library at every start on Python 3.10, ten times over.
 export PYTHONWARNINGS ?= ignore::FutureWarning:google.api_core._python_version_support
 
-.PHONY: help environment demo test test-all lint format reference bazel lock clean
+.PHONY: help environment demo test test-all lint format reference bazel dist lock clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -73,6 +73,9 @@ lock: environment ## Write requirements.txt anew from pyproject.toml.
 		-e "s/ and python_full_version < '3.14'//" \
 		-e "s/python_full_version < '3.14' and //" \
 		-e "s/ ; python_full_version < '3.14' / /" requirements.txt
+
+dist: environment ## Build the wheel and the source distribution into out/dist.
+	.venv/bin/uv build --quiet --clear --out-dir out/dist
 
 clean: ## Remove what make made, the environment included.
 	rm -rf .venv out .mypy_cache .pytest_cache .ruff_cache .grimp_cache .import_linter_cache .hypothesis
