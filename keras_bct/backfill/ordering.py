@@ -24,7 +24,8 @@ def highest_first(priorities: NDArray[Any] | Iterable[NDArray[Any]]) -> Integers
         `(n,)` int64, row numbers, the first to be embedded anew first.
 
     Raises:
-        ValueError: No item, another shape, or NaN.
+        ValueError: No item, another shape, NaN, or None, as a map without a variance
+            gives it.
 
     Example:
         >>> highest_first(np.array([0.5, 2.0, 0.5, 1.0])).tolist()
@@ -32,6 +33,12 @@ def highest_first(priorities: NDArray[Any] | Iterable[NDArray[Any]]) -> Integers
         >>> highest_first(iter([np.array([0.5, 2.0]), np.array([0.5])])).tolist()
         [1, 0, 2]
     """
+    if priorities is None:
+        raise ValueError(
+            "`priorities` should be numbers. Received: None, which closed-form maps "
+            "give for the variance that they do not predict. Order by another priority "
+            "of `keras_bct.backfill`, such as `query_frequency`, or by `random_order`."
+        )
     if isinstance(priorities, np.ndarray):
         values = _checked(priorities)
     else:

@@ -21,7 +21,8 @@ def predicted_variance(log_variance: NDArray[Any]) -> NDArray[np.float64]:
         `(n,)` float64, the logarithm of the (summed) variance.
 
     Raises:
-        ValueError: Another shape, or NaN or infinity.
+        ValueError: Another shape, NaN or infinity, or None, as a map without a
+            variance gives it.
 
     Example:
         >>> predicted_variance(np.log([[1.0, 2.0], [0.5, 0.5]])).round(4).tolist()
@@ -30,6 +31,12 @@ def predicted_variance(log_variance: NDArray[Any]) -> NDArray[np.float64]:
     References:
         Jaeckle et al., FastFill, ICLR 2023, section 3.3.
     """
+    if log_variance is None:
+        raise ValueError(
+            "`log_variance` should be what a map with an uncertainty head predicts. "
+            "Received: None, since a closed-form map predicts none. Take an alignment "
+            "model's, another priority of `keras_bct.backfill`, or `random_order`."
+        )
     values = np.asarray(log_variance)
     if values.ndim not in (1, 2) or values.dtype.kind != "f" or 0 in values.shape[1:]:
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 from typing import Any
 
 from keras_bct.backfill import random_order
@@ -106,6 +107,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"--{name} needs --against: the old model's queries.")
     if arguments.curve and arguments.new_gallery is None:
         raise ValueError("--curve needs --new-gallery: the gallery embedded anew.")
+    # What can be known before the measuring, which may take hours, is asked before it.
+    curved = _metrics_with_a_curve(protocol) if arguments.curve else []
+    for path in (arguments.json_path, arguments.html_path):
+        if path is not None and not Path(path).absolute().parent.is_dir():
+            raise ValueError(
+                f"{path} cannot be written: there is no such folder. Make it first."
+            )
     execution = Execution(
         block_rows=arguments.block_rows,
         device=arguments.device,
@@ -120,6 +128,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     queries = side("queries", arguments.queries)
     gallery = side("gallery", arguments.gallery)
+    group_of = None
+    if arguments.groups is not None:
+        group_of = queries.labels if arguments.groups == "label" else queries.cameras
+        if group_of is None:
+            raise ValueError(
+                "--groups camera needs cameras of the queries. Received: none; name "
+                "them in the protocol."
+            )
     notes = _notes(protocol, queries, gallery)
     measurements: dict[str, Measurement] = {}
     comparison: Comparison | None = None
@@ -154,10 +170,13 @@ def run(arguments: argparse.Namespace) -> int:
     curve = None
     if arguments.curve:
         anew = side("gallery", arguments.new_gallery)
-        curve = _curve(protocol, queries, gallery, anew, execution)
+        curve = _curve(protocol, curved, queries, gallery, anew, execution)
     groups = None
-    if arguments.groups is not None:
-        groups = _by_group(protocol, queries, gallery, arguments.groups, execution)
+    if group_of is not None:
+        by_group = measure_groups(
+            protocol, queries, gallery, group_of, execution=execution
+        )
+        groups = {metric: by_group.values(metric) for metric in protocol.metrics}
     _print(protocol, measurements, comparison, decision, groups, curve, notes)
     if arguments.json_path is not None:
         write_json(
@@ -199,14 +218,8 @@ def _notes(
     return notes
 
 
-def _curve(
-    protocol: Protocol,
-    queries: EmbeddingSet,
-    old: EmbeddingSet,
-    new: EmbeddingSet,
-    execution: Execution,
-) -> BackfillingCurve:
-    """The curve of those of the protocol's metrics that have one."""
+def _metrics_with_a_curve(protocol: Protocol) -> list[str]:
+    """Those of the protocol's metrics that have a backfilling curve."""
     forms = r"retrieval/mAP|retrieval/CMC@\d+|verification/TAR@FAR=.*"
     metrics = [name for name in protocol.metrics if re.fullmatch(forms, name)]
     if not metrics:
@@ -214,6 +227,17 @@ def _curve(
             "--curve needs retrieval/mAP, retrieval/CMC@k or verification/TAR@FAR=x "
             f"among the protocol's metrics. Received: {', '.join(protocol.metrics)}."
         )
+    return metrics
+
+
+def _curve(
+    protocol: Protocol,
+    metrics: list[str],
+    queries: EmbeddingSet,
+    old: EmbeddingSet,
+    new: EmbeddingSet,
+    execution: Execution,
+) -> BackfillingCurve:
     return backfilling_curve(
         old,
         new,
@@ -225,20 +249,6 @@ def _curve(
         exclude=protocol.exclude,
         execution=execution,
     )
-
-
-def _by_group(
-    protocol: Protocol,
-    queries: EmbeddingSet,
-    gallery: EmbeddingSet,
-    column: str,
-    execution: Execution,
-) -> dict[str, dict[str, float]]:
-    names = queries.labels if column == "label" else queries.cameras
-    if names is None:
-        raise ValueError("--groups camera needs cameras; name them in the protocol.")
-    result = measure_groups(protocol, queries, gallery, names, execution=execution)
-    return {metric: result.values(metric) for metric in protocol.metrics}
 
 
 def _print(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import hashlib
 import io
 import os
@@ -46,6 +45,12 @@ class RecordIndex:
     offsets: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int64]
     image_digests: bytes
+    _opened: list[io.FileIO] = dataclasses.field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Open the files, before the many threads that read come for them."""
+        opened = [io.FileIO(file) for file in self.files]
+        object.__setattr__(self, "_opened", opened)
 
     def __len__(self) -> int:
         """Return the number of pictures."""
@@ -178,19 +183,12 @@ class RecordIndex:
         """Read the serialised examples of some pictures; safe from many threads."""
         return [
             os.pread(
-                self._opened(int(self.file_numbers[row])),
+                self._opened[int(self.file_numbers[row])].fileno(),
                 int(self.lengths[row]),
                 int(self.offsets[row]),
             )
             for row in rows
         ]
-
-    def _opened(self, number: int) -> int:
-        return self._descriptors[number].fileno()
-
-    @functools.cached_property
-    def _descriptors(self) -> list[io.FileIO]:
-        return [io.FileIO(file) for file in self.files]
 
 
 def _complaint(image: bytes, image_shape: tuple[int, int, int]) -> str:

@@ -56,7 +56,7 @@ def nearest(
     few times k candidates a query of its block.
 
     Args:
-        queries: (m, d) of a floating type.
+        queries: (m, d) of a floating type; none is answered by no lists.
         gallery: (n, d), memory-mapped or not.
         neighbours: k, at most n.
         distance: `cosine`, `l2` or `inner_product`.
@@ -93,6 +93,8 @@ def nearest(
         np.empty((len(scoring.left), neighbours), np.int64),
         np.empty((len(scoring.left), neighbours)),
     )
+    if not len(scoring.left):
+        return found
     search = _Search(scoring, execution, found)
     run_blocks(len(scoring.left), search.block_rows, search.work, execution, "nearest")
     return found

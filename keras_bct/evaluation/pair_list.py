@@ -160,7 +160,7 @@ def verify_pairs(
         thresholds,
         {rate: genuine.share_above(thresholds[rate]) for rate in rates},
         genuine_pairs,
-        ListedPairCounts(first, second),
+        ListedPairCounts.of(first, second),
         error,
         impostors if equal_error else None,
         ScoreHistogram(grid.edges, np.cumsum(histogram[::-1])[::-1]),

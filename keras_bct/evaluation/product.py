@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +14,15 @@ from keras_bct.evaluation.scoring import Scoring
 Singles = npt.NDArray[np.float32]
 Multiply = Callable[[Singles, slice, Singles], None]
 
+# The gallery's operand is held when the gallery is no larger, else made anew by tile.
+_HELD_BYTES = 2**30
+
 
 def product_on(device: str, scoring: Scoring) -> Multiply:
     """Gives the function that multiplies queries with a tile of the gallery.
+
+    Many threads may call it: what they share is made here, before there are any, or
+    under a lock.
 
     Args:
         device: `cpu`, `gpu`, or `auto`: the GPU where TensorFlow is loaded already and
@@ -40,8 +47,13 @@ def product_on(device: str, scoring: Scoring) -> Multiply:
 
 
 def _numpy_product(scoring: Scoring) -> Multiply:
+    held: Singles | None = None
+    if scoring.right.nbytes <= _HELD_BYTES:
+        held = scoring.right_operand(slice(None))
+
     def multiply(left: Singles, columns: slice, out: Singles) -> None:
-        np.matmul(left, scoring.right_operand(columns).T, out=out)
+        right = scoring.right_operand(columns) if held is None else held[columns]
+        np.matmul(left, right.T, out=out)
 
     return multiply
 
@@ -54,14 +66,15 @@ def tensorflow_product(scoring: Scoring, device: str) -> Multiply:
     import tensorflow as tf
 
     tf.config.experimental.enable_tensor_float_32_execution(False)
-    with tf.device(device):
-        tiles: dict[tuple[int, int], Any] = {}
+    tiles: dict[tuple[int, int], Any] = {}
+    lock = threading.Lock()
 
     def multiply(left: Singles, columns: slice, out: Singles) -> None:
         key = (columns.start, columns.stop)
         with tf.device(device):
-            if key not in tiles:
-                tiles[key] = tf.constant(scoring.right_operand(columns))
+            with lock:
+                if key not in tiles:
+                    tiles[key] = tf.constant(scoring.right_operand(columns))
             out[:] = tf.matmul(left, tiles[key], transpose_b=True).numpy()
 
     return multiply

@@ -79,7 +79,7 @@ class Gate:
 
     Attributes:
         metrics: Every one of these must pass. Empty: `retrieval/mAP` where the
-            protocol has it, else the first metric of the protocol.
+            protocol has it, else its first metric that rises as the model gets better.
         confidence: Of the two-sided interval of M(new, old) - M(old, old).
         min_gain: The least update gain asked for; None asks for none.
 
@@ -151,8 +151,9 @@ class Protocol:
         directory: Where relative paths start; no part of the file or the digest.
 
     Raises:
-        ValueError: Empty or unknown metrics, a gate on a metric that is not measured
-            or has no direction, an unknown distance or exclusion, K below 1.
+        ValueError: Empty or unknown metrics, none that a gate can read, a gate on a
+            metric that is not measured or falls as the model gets better, an unknown
+            distance or exclusion, K below 1.
 
     Example:
         >>> protocol = Protocol(
@@ -206,6 +207,12 @@ class Protocol:
                     f"measures. Received: {name!r}, measured: "
                     f"{', '.join(self.metrics)}."
                 )
+        if not self.gate_metrics:
+            raise ValueError(
+                "`metrics` should have one that rises as the model gets better, which "
+                f"the gate can read. Received: {', '.join(self.metrics)}; add "
+                "verification/TAR@FAR=x."
+            )
         for name in self.gate_metrics:
             if not parsed[name].higher_is_better:
                 raise ValueError(
@@ -220,7 +227,8 @@ class Protocol:
             return self.gate.metrics
         if "retrieval/mAP" in self.metrics:
             return ("retrieval/mAP",)
-        return self.metrics[:1]
+        rising = [name for name in self.metric_names if name.higher_is_better]
+        return tuple(name.name for name in rising[:1])
 
     @property
     def metric_names(self) -> tuple[MetricName, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -54,12 +53,12 @@ class ScoredPairs:
     execution: Execution
     limits: PairLimits
 
-    @functools.cached_property
+    @property
     def impostors(self) -> int:
         """How many pairs are of two labels."""
         return self.relevance.impostors()
 
-    @functools.cached_property
+    @property
     def tolerance(self) -> float:
         """The greatest error of a product, as a score."""
         return self.scoring.slope * float(self.scoring.tolerance.max())

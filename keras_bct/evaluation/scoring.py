@@ -22,8 +22,6 @@ Integers = npt.NDArray[np.int64]
 
 # Rows that are normalised or squared at once, in float64.
 _ROWS_PER_BLOCK = 16384
-# The gallery's multiplied form is held when it is no larger, else made anew by tile.
-_HELD_BYTES = 2**30
 # Rounding errors of a sum of d terms grow as the square root of d (Higham and Mary,
 # SIAM J. Sci. Comput. 41, 2019); four standard deviations of the worst case, where
 # every partial sum is as large as the product of the norms, are never seen.
@@ -76,7 +74,6 @@ class Scoring:
     tolerance: Floats
     bounds: tuple[float, float]
     _half_norms: Singles
-    _held: list[Singles]
 
     @classmethod
     def of(
@@ -114,7 +111,8 @@ class Scoring:
             right_norm = _norms("gallery", gallery, right, distance)
         ones_left, ones_right = np.ones(len(left)), np.ones(len(right))
         zeros = np.zeros(len(left))
-        longest = float(right_norm.max())
+        # Of no rows, which `nearest` may be asked for, the longest is of length 0.
+        longest = float(right_norm.max(initial=0.0))
         rounding = _UNIT_ROUNDOFF * (
             _DEVIATIONS * math.sqrt(left.shape[1] + 1) + _OTHER_ROUNDINGS
         )
@@ -126,13 +124,13 @@ class Scoring:
             bounds = (-1.0, 1.0)
         elif distance == "inner_product":
             slope, offset, reach = 1.0, zeros, left_norm * longest
-            highest = float(left_norm.max()) * longest
+            highest = float(left_norm.max(initial=0.0)) * longest
             bounds = (-highest, highest)
         else:
             # -|q - g|^2 = 2 (<q, g> - |g|^2 / 2) - |q|^2
             slope, offset = 2.0, -(left_norm**2)
             reach = left_norm * longest + longest**2
-            bounds = (-((float(left_norm.max()) + longest) ** 2), 0.0)
+            bounds = (-((float(left_norm.max(initial=0.0)) + longest) ** 2), 0.0)
             half_norms = (right_norm**2 / 2).astype(np.float32)
         return cls(
             distance,
@@ -145,7 +143,6 @@ class Scoring:
             np.maximum(rounding * reach, 1e-30),
             bounds,
             half_norms,
-            [],
         )
 
     @property
@@ -164,11 +161,6 @@ class Scoring:
 
     def right_operand(self, columns: slice) -> Singles:
         """(tile, operand size) float32: gallery items as the product takes them."""
-        if not self._held and self.right.nbytes <= _HELD_BYTES:
-            self._held.append(self._make_right(slice(None)))
-        return self._held[0][columns] if self._held else self._make_right(columns)
-
-    def _make_right(self, columns: slice) -> Singles:
         block = self.right[columns]
         if self.distance == "cosine":
             return _scaled(block, self.right_scale[columns])
@@ -233,7 +225,7 @@ def _norms(name: str, items: Rows, rows: Singles, distance: str) -> Floats:
             f"`{name}` should hold no zero vector, which has no cosine. Received one "
             f"for id {str(items.ids[zeros[0]])!r} and {len(zeros) - 1} more."
         )
-    if distance != "cosine" and norms.max() > 1e15:
+    if distance != "cosine" and norms.max(initial=0.0) > 1e15:
         raise ValueError(
             f"`{name}` should hold vectors shorter than 1e15. Received one of length "
             f"{norms.max():.3g} for id {str(items.ids[norms.argmax()])!r}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -65,36 +64,46 @@ class AllPairCounts(PairCounts):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ListedPairCounts(PairCounts):
-    """A list of pairs, the genuine ones included; they do not count.
+    """The impostors of a list of pairs, each two identities once.
 
     Attributes:
-        first: (k,) int32, the identity of each pair's query.
-        second: (k,) int32, the identity of each pair's gallery item.
+        first: (k,) int64, the identity of the queries.
+        second: (k,) int64, the identity of the gallery items.
+        counts: (k,) int64, how many pairs join them.
     """
 
-    first: npt.NDArray[np.int32]
-    second: npt.NDArray[np.int32]
+    first: Integers
+    second: Integers
+    counts: Integers
 
-    @functools.cached_property
+    @classmethod
+    def of(
+        cls, first: npt.NDArray[np.int32], second: npt.NDArray[np.int32]
+    ) -> ListedPairCounts:
+        """Counts a list, the genuine pairs left out.
+
+        Args:
+            first: (pairs,) int32, the identity of each pair's query.
+            second: (pairs,) int32, the identity of each pair's gallery item.
+        """
+        impostors = first != second
+        joined = first[impostors].astype(np.int64) << 32
+        joined |= second[impostors]
+        unique, counts = np.unique(joined, return_counts=True)
+        return cls(unique >> 32, unique & 0xFFFFFFFF, counts)
+
+    @property
     def total(self) -> int:
         """The number of impostor pairs."""
-        return int(np.count_nonzero(self.first != self.second))
-
-    @functools.cached_property
-    def _joined(self) -> tuple[Integers, Integers, Integers]:
-        """Each two identities once, and how many pairs join them."""
-        impostors = self.first != self.second
-        joined = self.first[impostors].astype(np.int64) << 32
-        joined |= self.second[impostors]
-        unique, counts = np.unique(joined, return_counts=True)
-        return unique >> 32, unique & 0xFFFFFFFF, counts
+        return int(self.counts.sum())
 
     def weigh(self, weights: Floats) -> Floats:
         """(block,) the weight of all impostor pairs for (block, identities) weights."""
         from keras_bct.evaluation.kernels.replicates import weigh_pairs
 
         total = np.zeros(len(weights))
-        weigh_pairs(np.ascontiguousarray(weights.T), *self._joined, total)
+        columns = np.ascontiguousarray(weights.T)
+        weigh_pairs(columns, self.first, self.second, self.counts, total)
         return total
 
 

@@ -50,6 +50,7 @@ def test_a_random_order_is_a_permutation_that_its_seed_repeats():
         (np.array(["a"]), "a number for each item"),
         (np.empty(0), "at least one item"),
         ([], "at least one item"),
+        (None, "None, which closed-form maps give.*random_order"),
     ],
 )
 def test_what_gives_no_order_is_refused(priorities, message):

@@ -32,6 +32,7 @@ def test_large_logarithms_do_not_overflow():
         (np.zeros((2, 2, 2)), r"shape \(n,\) or \(n, d\)"),
         (np.zeros((2, 0)), r"shape \(n,\) or \(n, d\)"),
         (np.zeros(2, int), "floating type"),
+        (None, "None, since a closed-form map predicts none.*random_order"),
     ],
 )
 def test_what_is_no_variance_is_refused(log_variance, message):

@@ -137,6 +137,34 @@ def test_groups_are_measured_on_request(folder, capsys):
     assert "gap" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--groups", "camera"], "--groups camera needs cameras"),
+        (["--json", "nowhere/out.json"], "nowhere/out.json cannot be written"),
+        (["--html", "nowhere/out.html"], "nowhere/out.html cannot be written"),
+        (
+            ["--new-gallery", "new-gallery.npz", "--against", "old-queries.npz"]
+            + ["--curve"],
+            "--curve needs retrieval/mAP",
+        ),
+    ],
+)
+def test_what_can_be_known_before_the_measuring_is_said_before(
+    folder, capsys, monkeypatch, arguments, message
+):
+    text = PROTOCOL.replace(", camera: camera", "").replace("retrieval/mAP, ", "")
+    text = text.replace('"verification/TAR@FAR=0.01", ', "")
+    (folder / "protocol.yaml").write_text(text)
+    monkeypatch.setattr(
+        "keras_bct.cli.evaluate.measure", lambda *_, **__: pytest.fail("measured")
+    )
+    monkeypatch.chdir(folder)
+
+    assert run(folder, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
 def write_parquet(path, items):
     table = {name: column.tolist() for name, column in columns(items).items()}
     parquet.write_table(pa.table(table), path)

@@ -1,8 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_bct.data import ImageRecords, write_records
+from keras_bct.data import ImageRecords, record_index, write_records
 from keras_bct.data.record_index import RecordIndex
 
 SHAPE = (8, 8, 3)
@@ -32,6 +34,19 @@ def test_each_picture_is_found_again(write, picture):
     values = [e.features.feature["id"].bytes_list.value[0] for e in read]
     assert values == [b"b2", b"a1"]
     assert read[0].features.feature["image"].bytes_list.value[0] == red
+
+
+def test_threads_read_through_files_that_were_opened_once(write, monkeypatch):
+    index = RecordIndex.scan(write("a", ["x", "y"]), image_shape=SHAPE)
+    expected = index.read(np.array([1]))
+    monkeypatch.setattr(
+        record_index.io, "FileIO", lambda *_: pytest.fail("opened while it was read")
+    )
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: index.read(np.array([1])), range(64)))
+
+    assert found == [expected] * 64
 
 
 def test_picture_of_another_size_is_named_before_training(write, picture):

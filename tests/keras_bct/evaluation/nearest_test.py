@@ -78,6 +78,13 @@ def test_the_whole_gallery_may_be_asked_for():
     assert np.sort(found.items, axis=1).tolist() == [list(range(5))] * 4
 
 
+@pytest.mark.parametrize("distance", ["cosine", "l2", "inner_product"])
+def test_no_query_has_no_answers(distance):
+    found = nearest(rows(0, 0), rows(5, 1), 2, distance=distance, execution=QUIET)
+
+    assert found.items.shape == found.distances.shape == (0, 2)
+
+
 def test_reads_memory_mapped_rows(tmp_path):
     np.save(tmp_path / "gallery.npy", rows(500, 1))
     gallery = np.load(tmp_path / "gallery.npy", mmap_mode="r")
@@ -98,6 +105,7 @@ def test_reads_memory_mapped_rows(tmp_path):
         ({"gallery": np.full((5, 6), np.nan)}, "`gallery` should be finite"),
         ({"queries": np.ones(6)}, r"`queries` should have shape \(items, components\)"),
         ({"queries": np.ones((2, 5))}, "one size"),
+        ({"queries": np.ones((0, 5))}, "one size"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(change, message):

@@ -3,6 +3,7 @@ import pytest
 from sklearn.metrics import roc_curve
 
 from keras_bct.evaluation import acceptance, measure, pair_list
+from keras_bct.evaluation.verification import ListedPairCounts
 
 METRICS = ("verification/TAR@FAR=0.01", "verification/TAR@FAR=0.1", "verification/EER")
 
@@ -35,6 +36,18 @@ def test_listed_pairs_agree_with_scikit_learn(
     assert len(result.verification.tails[0.1].scores) < (~same).sum()
     _, far, _ = result.verification.roc()
     assert far[-1] == 1
+
+
+def test_a_list_counts_its_impostors_by_identity_before_any_thread_asks():
+    first, second = np.array([0, 0, 1, 2, 0]), np.array([1, 1, 1, 0, 0])
+    weights = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+
+    counts = ListedPairCounts.of(first.astype(np.int32), second.astype(np.int32))
+
+    # 0-1 twice, 2-0 once; the pairs of one identity do not count.
+    assert counts.total == 3
+    assert counts.weigh(weights).tolist() == [2 * 1 * 2 + 3 * 1, 3]
+    assert [counts.first.tolist(), counts.counts.tolist()] == [[0, 2], [2, 1]]
 
 
 def test_the_list_of_all_pairs_is_all_pairs(make_protocol, make_people):

@@ -110,8 +110,24 @@ def test_a_wrong_file_is_refused_by_name(tmp_path, old, new, message):
 def test_a_gate_on_a_falling_metric_is_refused(tmp_path):
     text = WHOLE.replace("[retrieval/mAP", "[verification/EER")
 
-    with pytest.raises(ValueError, match="rise as the model gets better"):
+    with pytest.raises(
+        ValueError, match=r"`gate\.metrics` should name metrics that rise"
+    ):
         read(tmp_path, text)
+
+
+def test_without_a_gate_the_first_metric_that_rises_is_taken(tmp_path):
+    text = SHORT.replace("[retrieval/mAP", "[verification/EER")
+
+    assert read(tmp_path, text).gate_metrics == ("verification/TAR@FAR=0.001",)
+
+
+def test_metrics_that_no_gate_can_read_are_refused_as_metrics(tmp_path):
+    text = SHORT.replace(SHORT.splitlines()[1], "metrics: [verification/EER]")
+
+    with pytest.raises(ValueError, match="`metrics` should have one that rises") as e:
+        read(tmp_path, text)
+    assert "gate.metrics" not in str(e.value)
 
 
 @pytest.mark.parametrize("text", ["- a list", "just text", "a: [", ""])
