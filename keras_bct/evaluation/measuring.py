@@ -16,7 +16,7 @@ from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.metric_name import MetricName
 from keras_bct.evaluation.pair_list import read_pairs, verify_pairs
 from keras_bct.evaluation.protocol import Protocol
-from keras_bct.evaluation.prototypes import prototypes_of
+from keras_bct.evaluation.prototypes import measure_prototypes
 from keras_bct.evaluation.rank_counts import RankCounts
 from keras_bct.evaluation.ranking_pass import RankingPass
 from keras_bct.evaluation.relevance import Relevance, without_junk
@@ -85,7 +85,7 @@ def measure(
     per_query = {m.name: np.full(len(queries), np.nan) for m in retrieval_metrics}
 
     def take_counts(rows: slice, counts: RankCounts) -> None:
-        best[rows] = best_groups(counts)
+        best[rows] = counts.best_groups()
         for name, values in per_query_values(retrieval_metrics, counts).items():
             per_query[name][rows] = values
 
@@ -146,7 +146,7 @@ def measure(
         counts["impostor_pairs"] = verification.pairs.total
     prototype = None
     if "prototype" in tasks:
-        prototype = _measure_prototypes(protocol, queries, gallery, execution)
+        prototype = measure_prototypes(protocol, queries, gallery, relevance, execution)
     measurement = Measurement(
         values={},
         counts=counts,
@@ -162,39 +162,6 @@ def measure(
     return measurement
 
 
-def best_groups(counts: RankCounts) -> Integers:
-    """(m, 3) the first entry of each query, zeros where it has none."""
-    groups = np.zeros((len(counts), 3), np.int64)
-    has = np.flatnonzero(np.diff(counts.offsets))
-    entry = counts.offsets[:-1][has]
-    groups[has, 0] = counts.relevant[entry]
-    groups[has, 1] = counts.tied[entry]
-    groups[has, 2] = counts.above[entry]
-    return groups
-
-
-def _measure_prototypes(
-    protocol: Protocol,
-    queries: EmbeddingSet,
-    gallery: EmbeddingSet,
-    execution: Execution,
-) -> RetrievalStatistics:
-    """Each query takes the nearest class mean: retrieval among the classes."""
-    classes = prototypes_of(gallery)
-    scoring = Scoring.of(protocol.distance, queries, classes, protocol.first_components)
-    best = np.zeros((len(queries), 3), np.int64)
-
-    def take_counts(rows: slice, counts: RankCounts) -> None:
-        best[rows] = best_groups(counts)
-
-    relevance = Relevance.of(queries, classes, ())
-    consumer = RankingPass(scoring, take_counts)
-    run_pass(scoring, relevance, (consumer,), execution, "prototypes")
-    statistics = RetrievalStatistics(queries.labels, {}, best)
-    accuracy = statistics.match_at(1)
-    return RetrievalStatistics(queries.labels, {"prototype/accuracy": accuracy}, best)
-
-
 def _check_answers(
     metrics: Sequence[MetricName], relevance: Relevance, all_pairs: bool
 ) -> None:
@@ -203,17 +170,12 @@ def _check_answers(
     queries, known = len(relevance.query_codes), relevance.known
     answerable = relevance.kept_members > 0
     if not answerable.any() and (
-        tasks & {"retrieval", "identification"}
+        tasks & {"retrieval", "identification", "prototype"}
         or ("verification" in tasks and all_pairs)
     ):
         raise ValueError(
             "`queries` should have at least one whose label the gallery holds (in an "
             f"item that is not excluded). Received: {queries} queries, none of them."
-        )
-    if "prototype" in tasks and not known.any():
-        raise ValueError(
-            "`queries` should have at least one whose label the gallery holds. "
-            f"Received: {queries} queries, none of them."
         )
     if "verification" in tasks and all_pairs and relevance.impostors() == 0:
         raise ValueError(

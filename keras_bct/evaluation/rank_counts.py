@@ -71,6 +71,16 @@ class RankCounts:
         """The number of queries."""
         return len(self.offsets) - 1
 
+    def best_groups(self) -> Integers:
+        """(m, 3) the first entry of each query, zeros where it has none."""
+        groups = np.zeros((len(self), 3), np.int64)
+        has = np.flatnonzero(np.diff(self.offsets))
+        entry = self.offsets[:-1][has]
+        groups[has, 0] = self.relevant[entry]
+        groups[has, 1] = self.tied[entry]
+        groups[has, 2] = self.above[entry]
+        return groups
+
     @property
     def query(self) -> Integers:
         """(entries,) the query of each entry."""

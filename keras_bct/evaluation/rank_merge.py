@@ -19,7 +19,6 @@ from keras_bct.evaluation.block_pass import Block, Execution, run_blocks
 from keras_bct.evaluation.embedding_set import EmbeddingSet, check_same_items
 from keras_bct.evaluation.gallery_versions import VersionTiles
 from keras_bct.evaluation.measurement import Measurement
-from keras_bct.evaluation.measuring import best_groups
 from keras_bct.evaluation.nearest import Nearest
 from keras_bct.evaluation.protocol import Protocol
 from keras_bct.evaluation.rank_counts import RankCounts
@@ -135,7 +134,7 @@ def measure_rank_merge(
     per_query = {metric.name: np.full(len(best), np.nan) for metric in metrics}
 
     def take_counts(rows: slice, counts: RankCounts) -> None:
-        best[rows] = best_groups(counts)
+        best[rows] = counts.best_groups()
         for name, values in per_query_values(metrics, counts).items():
             per_query[name][rows] = values
 

@@ -144,8 +144,7 @@ def test_groups_are_measured_on_request(folder, capsys):
         (["--json", "nowhere/out.json"], "nowhere/out.json cannot be written"),
         (["--html", "nowhere/out.html"], "nowhere/out.html cannot be written"),
         (
-            ["--new-gallery", "new-gallery.npz", "--against", "old-queries.npz"]
-            + ["--curve"],
+            "--new-gallery new-gallery.npz --against old-queries.npz --curve".split(),
             "--curve needs retrieval/mAP",
         ),
     ],

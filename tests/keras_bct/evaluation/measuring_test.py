@@ -270,25 +270,6 @@ class TestExcludedPairs:
         assert result.counts["non_mated_probes"] == 1
 
 
-class TestPrototypes:
-    def test_a_query_takes_the_nearest_mean(self, make_protocol, make_set):
-        gallery = make_set("g", list("xxyy"), [[0, 0], [0, 2], [4, 0], [4, 2]])
-        queries = make_set("q", list("xxy"), [[0, 1], [3, 1], [4, 1]])
-        protocol = make_protocol("prototype/accuracy", distance="l2")
-
-        result = measure(protocol, queries, gallery)
-
-        assert result.values["prototype/accuracy"] == pytest.approx(2 / 3)
-
-    def test_two_equal_means_share(self, make_protocol, make_set):
-        gallery = make_set("g", list("xy"), [[1, 1], [1, 1]])
-        queries = make_set("q", list("x"), [[1, 0]])
-
-        result = measure(make_protocol("prototype/accuracy"), queries, gallery)
-
-        assert result.values["prototype/accuracy"] == 0.5
-
-
 class TestRefused:
     def test_a_zero_vector_with_cosine_is_named(self, make_protocol, make_set):
         queries = make_set("q", list("xy"), [[1, 0], [0, 0]])

@@ -110,9 +110,7 @@ def test_a_wrong_file_is_refused_by_name(tmp_path, old, new, message):
 def test_a_gate_on_a_falling_metric_is_refused(tmp_path):
     text = WHOLE.replace("[retrieval/mAP", "[verification/EER")
 
-    with pytest.raises(
-        ValueError, match=r"`gate\.metrics` should name metrics that rise"
-    ):
+    with pytest.raises(ValueError, match=r"`gate\.metrics` should .* that rise"):
         read(tmp_path, text)
 
 
