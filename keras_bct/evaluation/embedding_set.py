@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_bct.text_column import text_column
+
 _ROWS_PER_CHECK = 65536
 
 
@@ -16,9 +18,12 @@ class EmbeddingSet:
     """One side of a protocol: n items with ids, labels and raw embeddings.
 
     Everything is checked on construction, so that whoever holds a set can use it.
+    Columns of names may be of any type that `text_column` turns into text. What is
+    missing in one (None, NaN, null) is `""`, the name of nothing: no two items share
+    it.
 
     Attributes:
-        ids: (n,) strings, each one once.
+        ids: (n,) strings, each one once; none is missing.
         labels: (n,) strings: the class, person or object that the item shows.
         cameras: (n,) strings or None.
         embeddings: (n, d) float32, raw model output (cosine normalises at use). A
@@ -31,11 +36,12 @@ class EmbeddingSet:
     Raises:
         ValueError: no item, lengths that differ, an embedding that is not
             two-dimensional, is not of a floating type, or holds NaN or infinity,
-            or an id that occurs twice.
+            an id that is missing or occurs twice, or a name that is no text.
 
     Example:
-        >>> EmbeddingSet(["a", "b"], ["x", "y"], None, np.eye(2)).embeddings.dtype
-        dtype('float32')
+        >>> items = EmbeddingSet(["a", "b"], ["x", None], None, np.eye(2))
+        >>> items.labels.tolist(), items.embeddings.dtype
+        (['x', ''], dtype('float32'))
     """
 
     ids: npt.NDArray[np.str_]
@@ -57,15 +63,15 @@ class EmbeddingSet:
             column = getattr(self, name)
             if column is None and name not in ("ids", "labels"):
                 continue
-            object.__setattr__(self, name, _as_strings(name, column, rows))
-        if self.qualities is not None:
-            qualities = np.asarray(self.qualities, np.float32)
-            if qualities.shape != (rows,) or not (qualities >= 0).all():
+            text = text_column(name, column, required=name == "ids")
+            if len(text) != rows:
                 raise ValueError(
-                    f"`qualities` should be {rows} numbers that are not negative. "
-                    f"Received: shape {qualities.shape}."
+                    f"`{name}` should hold one value per embedding, so {rows}. "
+                    f"Received: {len(text)}."
                 )
-            object.__setattr__(self, "qualities", qualities)
+            object.__setattr__(self, name, text)
+        if self.qualities is not None:
+            object.__setattr__(self, "qualities", _weights(self.qualities, rows))
         unique, counts = np.unique(self.ids, return_counts=True)
         if len(unique) < rows:
             raise ValueError(
@@ -178,17 +184,23 @@ def refuse_not_finite(name: str, rows: npt.NDArray[np.float32], ids: Any) -> Non
             )
 
 
-def _as_strings(name: str, column: Any, rows: int) -> npt.NDArray[np.str_]:
-    array = np.asarray(column)
-    if array.shape != (rows,):
+def _weights(qualities: Any, rows: int) -> npt.NDArray[np.float32]:
+    try:
+        weights = np.asarray(qualities).astype(np.float32)
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            f"`{name}` should hold one value per embedding, so {rows}. "
-            f"Received: shape {array.shape}."
+            f"`qualities` should be {rows} numbers, none of them missing. "
+            f"Received: {error}."
+        ) from error
+    if weights.shape != (rows,):
+        raise ValueError(
+            f"`qualities` should be {rows} numbers. Received: shape {weights.shape}."
         )
-    if array.dtype.kind == "O":
-        array = np.array(
-            [v.decode() if isinstance(v, bytes) else str(v) for v in array]
+    # NaN compares as false.
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(wrong):
+        raise ValueError(
+            "`qualities` should be finite and not negative. Received: "
+            f"{weights[wrong[0]]} in row {wrong[0]} (counted from 0)."
         )
-    elif array.dtype.kind == "S":
-        array = np.char.decode(array, "utf-8")
-    return array if array.dtype.kind == "U" else array.astype(np.str_)
+    return weights

@@ -147,7 +147,7 @@ def test_side_information_is_used():
         ({"labels": None}, ValueError, "`labels` should name the class.*None"),
         ({"labels": LABELS[:3]}, ValueError, "`labels` should name.*120 items.*3"),
         ({"labels": [None] * ITEMS}, ValueError, "`labels` should.*none in row 0"),
-        ({"labels": [*LABELS[1:], float("nan")]}, ValueError, "`labels`.*nan for.*119"),
+        ({"labels": [*LABELS[1:], float("nan")]}, ValueError, "`labels`.*row 119"),
         (
             {"labels": ["class 0"] * ITEMS, "classifier": None},
             ValueError,

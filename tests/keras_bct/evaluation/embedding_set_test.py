@@ -15,6 +15,32 @@ def test_columns_become_strings_and_rows_float32():
     assert items.embedding_size == 2
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), "", b""])
+@pytest.mark.parametrize("name", ["labels", "cameras", "templates", "media"])
+def test_a_name_that_is_missing_is_no_class_or_camera(name, missing):
+    columns = {"ids": list("abc"), "labels": list("xyz"), "cameras": None}
+    columns[name] = ["1", missing, missing]
+    items = EmbeddingSet(**columns, embeddings=np.eye(3))
+
+    assert getattr(items, name).tolist() == ["1", "", ""]
+    assert getattr(items.take(np.array([0, 1])), name).tolist() == ["1", ""]
+
+
+def test_classes_that_are_numbers_with_a_gap_are_those_without_one():
+    with_gap = EmbeddingSet(list("ab"), np.array([1.0, np.nan]), None, np.eye(2))
+    without = EmbeddingSet(list("ab"), [1, 2], None, np.eye(2))
+
+    assert with_gap.labels[0] == without.labels[0] == "1"
+
+
+def test_names_of_any_script_are_kept():
+    names = ["漢字", "🙂", "a\u2028b"]
+    items = EmbeddingSet(names, [n.encode() for n in names], names, np.eye(3))
+
+    assert items.ids.tolist() == items.labels.tolist() == items.cameras.tolist()
+    assert items.ids.tolist() == names
+
+
 def test_a_memory_map_stays_one(tmp_path):
     np.save(tmp_path / "rows.npy", np.eye(3, dtype=np.float32))
     rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
@@ -40,7 +66,14 @@ def test_rows_can_be_taken():
         ({"ids": ["a", "b", "a"]}, "'a' 2 times"),
         ({"embeddings": np.array([[1, 2], [np.nan, 1], [0, 0]])}, "NaN.*'b'"),
         ({"embeddings": np.array([[1, 2], [1, 1], [0, -np.inf]])}, "infinity.*'c'"),
-        ({"qualities": [1, -1, 1]}, "`qualities`"),
+        ({"qualities": [1, -1, 1]}, r"`qualities` .* -1\.0 in row 1"),
+        ({"qualities": [1, None, 1]}, "`qualities` .*(missing|nan in row 1)"),
+        ({"qualities": [1, np.nan, 1]}, "`qualities` .*nan in row 1"),
+        ({"qualities": [1, 1, np.inf]}, "`qualities` .*inf in row 2"),
+        ({"qualities": [1, 1]}, r"`qualities` .*shape \(2,\)"),
+        ({"ids": ["a", None, "c"]}, "`ids` .*none in row 1"),
+        ({"ids": ["a", "b", b"\xff"]}, "`ids` .*row 2"),
+        ({"labels": [["x"], ["y"], ["z", "z"]]}, "`labels` .*row 0"),
     ],
 )
 def test_what_cannot_be_evaluated_is_refused(change, message):
