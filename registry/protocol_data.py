@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from keras_bct.file_patterns import matching_files
 from registry.errors import UsageError
 from registry.fingerprint import Progress, digest_file
 
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
 
     from keras_bct.evaluation import EmbeddingSet, Protocol, Source
     from registry.gallery import Gallery
-
-
-_LITERALLY = re.compile(r"([*?\[\\])")
-"""What stands for other characters in TensorFlow's patterns."""
 
 
 def read_protocol(path: str | os.PathLike[str]) -> Protocol:
@@ -158,16 +153,12 @@ class ProtocolData:
         return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
     def _files(self, pattern: str) -> list[Path]:
-        located = self._protocol.locate(pattern)
-        # Only the protocol's own words are a pattern, not the folder that it lies in.
-        folder = glob.escape(self._protocol.directory)
-        paths = sorted(map(Path, glob.glob(os.path.join(folder, pattern))))
-        if not paths:
+        try:
+            return list(map(Path, matching_files(self._protocol.locate(pattern))))
+        except FileNotFoundError as error:
             raise UsageError(
-                f"No file matches {located!r}, which the protocol "
-                f"{self._protocol.name!r} names."
-            )
-        return paths
+                f"The protocol {self._protocol.name!r} names what is not there: {error}"
+            ) from error
 
     def _digest_files(self, pattern: str) -> str:
         lines = [
@@ -194,9 +185,8 @@ class ProtocolData:
         from keras_bct.data import read_records
 
         self._check_pictures(name, side)
-        # The files that are digested and no others: TensorFlow's patterns match hidden
-        # ones too.
-        files = [_LITERALLY.sub(r"\\\1", str(path)) for path in self._files(side.path)]
+        # The files that are digested, and no others.
+        files = self._files(side.path)
 
         try:
             records = read_records(

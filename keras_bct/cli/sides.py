@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from keras_bct.evaluation import EmbeddingSet, Protocol, Source, read_embeddings
+from keras_bct.file_patterns import matching_files
 
 SideName = Literal["queries", "gallery"]
 
@@ -91,9 +92,7 @@ def _read_embedding_records(path: str, source: Source) -> EmbeddingSet:
     """Reads `tf.train.Example`s with an `embedding` of floats, and bytes for names."""
     import tensorflow as tf
 
-    files = sorted(tf.io.gfile.glob(path))
-    if not files:
-        raise FileNotFoundError(f"No file matches {path!r}.")
+    files = matching_files(path)
     named = {
         "ids": source.id,
         "labels": source.label,

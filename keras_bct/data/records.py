@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from keras_bct import file_patterns
+
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARSED_TOGETHER = 1024
 _NAMED_IN_ERRORS = 3
@@ -204,14 +206,24 @@ def matching_files(patterns: Patterns) -> list[str]:
         patterns = [patterns]
     files: set[str] = set()
     for pattern in (os.fspath(path) for path in patterns):
-        matched = tf.io.gfile.glob(pattern)
-        if not matched:
-            raise FileNotFoundError(
-                f"`patterns` should match TFRecord files. Received: {pattern!r}, "
-                "which matches nothing. Check the path; `*` stands for any name."
-            )
-        files.update(matched)
+        files.update(
+            _matching_far_away(pattern)
+            if "://" in pattern
+            else file_patterns.matching_files(pattern)
+        )
     return sorted(files)
+
+
+def _matching_far_away(pattern: str) -> list[str]:
+    """Return what a URL names, for which TensorFlow has the file system."""
+    if tf.io.gfile.exists(pattern):
+        return [pattern]
+    files: list[str] = tf.io.gfile.glob(pattern)
+    if not files:
+        raise FileNotFoundError(
+            f"No file matches {pattern!r}. Check the URL; `*` stands for any name."
+        )
+    return files
 
 
 def compression_of(file: str) -> str:

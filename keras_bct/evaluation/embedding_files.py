@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ import numpy as np
 
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.protocol import Protocol, Source
+from keras_bct.file_patterns import matching_files
 
 _EMBEDDING = "embedding"
 _BYTES_PER_READ = 2**20
@@ -37,7 +37,7 @@ def read_embeddings(path: str | os.PathLike[str], columns: Source) -> EmbeddingS
         FileNotFoundError: No file matches.
         ValueError: An unknown ending, a missing column, or what no set can hold.
     """
-    files = _matching(os.fspath(path))
+    files = matching_files(path)
     parts = [_read_file(file, columns) for file in files]
     if len(parts) == 1:
         merged = parts[0]
@@ -81,19 +81,12 @@ def data_digest(protocol: Protocol) -> str:
     if protocol.pairs is not None:
         patterns.append(protocol.pairs)
     for pattern in patterns:
-        for file in _matching(protocol.locate(pattern)):
+        for file in matching_files(protocol.locate(pattern)):
             digest.update(f"{Path(file).name}\0{os.path.getsize(file)}\0".encode())
             with open(file, "rb") as stream:
                 while block := stream.read(_BYTES_PER_READ):
                     digest.update(block)
     return digest.hexdigest()
-
-
-def _matching(pattern: str) -> list[str]:
-    files = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern))
-    if not files:
-        raise FileNotFoundError(f"No file matches {pattern!r}.")
-    return files
 
 
 def _read_file(path: str, columns: Source) -> Mapping[str, Any]:

@@ -69,7 +69,7 @@ def test_features_may_have_other_names(tmp_path):
 
 def test_pattern_that_matches_nothing_is_named(tmp_path):
     write_records(tmp_path / "a.tfrecord", records())
-    with pytest.raises(FileNotFoundError, match=r"b-\*.*matches nothing"):
+    with pytest.raises(FileNotFoundError, match=r"No file matches .*b-\*"):
         read_records([str(tmp_path / "a*"), str(tmp_path / "b-*")])
 
 
@@ -130,3 +130,11 @@ def test_one_id_for_two_pictures_is_refused(tmp_path):
 def test_columns_of_unequal_length_are_refused():
     with pytest.raises(ValueError, match="equally long"):
         ImageRecords(np.array(["1"]), [], np.array(["a"]))
+
+
+def test_file_in_a_folder_with_brackets_is_found(tmp_path):
+    folder = tmp_path / "run[1]"
+    folder.mkdir()
+    write_records(folder / "t.tfrecord", records())
+    assert len(read_records(folder / "t.tfrecord")) == len(records())
+    assert len(read_records(folder / "t*.tfrecord")) == len(records())
