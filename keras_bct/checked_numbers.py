@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import sys
 from typing import Any
@@ -46,11 +47,15 @@ def finite_number(name: str, value: Any, *, or_zero: bool = False) -> float:
         1.0
     """
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    # The largest also refuses whole numbers of so many digits that float() fails.
+    try:
+        # Before any comparison: NumPy 2 squeezes the limit into the value's own type.
+        number = float(value) if real else math.nan
+    except OverflowError:  # A whole number of too many digits.
+        number = math.inf
     least = 0 if or_zero else sys.float_info.min
-    if not real or not least <= value <= sys.float_info.max:
+    if not least <= number <= sys.float_info.max:
         wanted = "zero or more" if or_zero else "above zero"
         raise ValueError(
             f"`{name}` should be {wanted}, and finite. Received: {value!r}."
         )
-    return float(value)
+    return number
