@@ -23,7 +23,8 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Said by each Google client library at every start on Python 3.10, ten times over.
 export PYTHONWARNINGS ?= ignore::FutureWarning:google.api_core._python_version_support
 
-.PHONY: help environment demo test test-all lint format reference bazel dist lock clean
+.PHONY: help environment versions demo test test-all lint format reference bazel dist lock \
+	clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -32,6 +33,10 @@ help: ## Show this list.
 environment: ## Make .venv: choose the Python, install requirements.txt.
 	@test -n "$(ANY_PYTHON)" || { echo "No Python 3.8 or newer on PATH." >&2; exit 1; }
 	@$(ANY_PYTHON) setup/environment.py $(if $(INTERPRETER),--interpreter "$(INTERPRETER)")
+
+versions: environment ## Say what is installed in .venv.
+	@$(PYTHON) --version
+	@VIRTUAL_ENV=.venv .venv/bin/uv pip freeze | paste -sd ' ' | fold -sw 88
 
 demo: environment ## Train, prove, promote and search on real pictures, in 20 minutes.
 	rm -rf out/demo
