@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 import sys
 from typing import Any
 
@@ -59,3 +60,20 @@ def finite_number(name: str, value: Any, *, or_zero: bool = False) -> float:
             f"`{name}` should be {wanted}, and finite. Received: {value!r}."
         )
     return number
+
+
+def plain_seed(seed: int | None) -> int | None:
+    """Give a seed as Python's own number, which Keras asks for and JSON writes.
+
+    Args:
+        seed: A whole number of Python or NumPy, or None for another draw every time.
+
+    Raises:
+        TypeError: Neither.
+
+    Example:
+        >>> import numpy as np
+        >>> plain_seed(np.int64(3))
+        3
+    """
+    return None if seed is None else operator.index(seed)

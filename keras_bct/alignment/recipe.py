@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NoReturn
 
+import numpy as np
+
 from keras_bct.checked_numbers import finite_number, whole_number
 
 CHOICES = {
@@ -100,8 +102,9 @@ class AlignmentRecipe:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 self._refuse(name, f"be one of {', '.join(choices)}")
-        if not isinstance(self.unit_length, bool):
+        if not isinstance(self.unit_length, bool | np.bool_):
             self._refuse("unit_length", "be true or false")
+        object.__setattr__(self, "unit_length", bool(self.unit_length))
         for name, least in _WHOLE_NUMBERS.items():
             whole = whole_number(name, getattr(self, name), least)
             object.__setattr__(self, name, whole)

@@ -40,7 +40,7 @@ class HorizontalFlip(RandomChange):
             raise ValueError(
                 f"`probability` should be from 0 to 1. Received: {probability}"
             )
-        self.probability = probability
+        self.probability = float(probability)
 
     def change(self, images: Any, draws: Any) -> Any:
         """Mirror some pictures; see the base class."""

@@ -12,6 +12,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bct.checked_numbers import plain_seed
+
 
 class RandomChange(keras.layers.Layer):
     """Base: pictures 0..255 `(batch, height, width, channels)`, changed in training.
@@ -33,8 +35,8 @@ class RandomChange(keras.layers.Layer):
 
     def __init__(self, *, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.seed = seed
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed = plain_seed(seed)
+        self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def change(self, images: Any, draws: Any) -> Any:
         """Change pictures.
@@ -120,4 +122,4 @@ def in_range(argument: str, value: float, top: float) -> float:
         raise ValueError(
             f"`{argument}` should be at least 0 and below {top}. Received: {value}"
         )
-    return value
+    return float(value)

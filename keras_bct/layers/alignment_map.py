@@ -7,6 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bct.checked_numbers import plain_seed
 from keras_bct.layers.normalised_dense import NormalisedDense
 
 
@@ -70,7 +71,7 @@ class AlignmentMap(keras.Layer):
         self.embedding_size = int(embedding_size)
         self.hidden_size = int(hidden_size)
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.seed = seed
+        self.seed = plain_seed(seed)
         self.batch_statistics = bool(batch_statistics)
 
     def build(self, old_shape: Any, side_shape: Any = None) -> None:

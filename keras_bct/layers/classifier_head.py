@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
+from keras_bct.checked_numbers import plain_seed
 from keras_bct.classifier import Classifier
 from keras_bct.losses.classifier_loss import ClassifierLoss
 
@@ -48,7 +49,7 @@ class ClassifierHead(keras.Layer):
             )
         self.classes = int(classes)
         self.kernel_initializer = (
-            keras.initializers.GlorotUniform(seed=seed)
+            keras.initializers.GlorotUniform(seed=plain_seed(seed))
             if kernel_initializer is None
             else keras.initializers.get(kernel_initializer)
         )

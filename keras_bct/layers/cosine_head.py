@@ -81,7 +81,7 @@ class CosineHead(ClassifierHead):
         self, classes: int, *, with_length: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(classes, **kwargs)
-        self.with_length = with_length
+        self.with_length = bool(with_length)
 
     def call(self, embeddings: Any) -> Any:
         """Give the cosines, and the length where it is asked for."""

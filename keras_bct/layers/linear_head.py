@@ -33,7 +33,7 @@ class LinearHead(ClassifierHead):
 
     def __init__(self, classes: int, *, use_bias: bool = True, **kwargs: Any) -> None:
         super().__init__(classes, **kwargs)
-        self.use_bias = use_bias
+        self.use_bias = bool(use_bias)
 
     def build(self, input_shape: Sequence[int | None]) -> None:
         """Make one row and one bias a class."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import keras
 
+from keras_bct.checked_numbers import whole_number
+
 
 @keras.saving.register_keras_serializable(package="keras_bct")
 class NormalisedDense(keras.Layer):
@@ -36,7 +38,7 @@ class NormalisedDense(keras.Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.dense = keras.layers.Dense(
-            units,
+            whole_number("units", units, least=1),
             use_bias=False,
             kernel_initializer=kernel_initializer,
             kernel_regularizer=kernel_regularizer,

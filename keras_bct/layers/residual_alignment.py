@@ -9,6 +9,8 @@ import numpy as np
 from keras import ops
 from numpy.typing import ArrayLike
 
+from keras_bct.checked_numbers import plain_seed
+
 
 @keras.saving.register_keras_serializable(package="keras_bct")
 class ResidualAlignment(keras.Layer):
@@ -82,8 +84,10 @@ class ResidualAlignment(keras.Layer):
         self.embedding_size = int(embedding_size)
         self.hidden_size = int(hidden_size)
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.seed = seed
-        self.dropout = keras.layers.Dropout(dropout, seed=seed, dtype=self.dtype_policy)
+        self.seed = plain_seed(seed)
+        self.dropout = keras.layers.Dropout(
+            float(dropout), seed=self.seed, dtype=self.dtype_policy
+        )
 
     def build(self, old_shape: Any, side_shape: Any = None) -> None:
         """Take over the closed form, and make the network."""

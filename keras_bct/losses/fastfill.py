@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from keras_bct.losses.alignment import Alignment
+from keras_bct.losses.classifier_loss import positive_number
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
@@ -68,15 +69,12 @@ class FastFill(keras.losses.Loss):
                 "`alignment` should be a keras_bct.losses.Alignment. "
                 f"Received: {alignment!r}."
             )
-        if log_variance_weight is not None and not (
-            0 < log_variance_weight < float("inf")
-        ):
-            raise ValueError(
-                "`log_variance_weight` should be a positive number or None. "
-                f"Received: {log_variance_weight!r}."
-            )
         self.alignment = alignment
-        self.log_variance_weight = log_variance_weight
+        self.log_variance_weight = (
+            None
+            if log_variance_weight is None
+            else positive_number("log_variance_weight", log_variance_weight)
+        )
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Give the loss of each sample.

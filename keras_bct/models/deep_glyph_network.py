@@ -37,7 +37,7 @@ def deep_glyph_network(
     """
 
     def initializer(name: str, layer: int) -> Any:
-        config = {"seed": 1000 * seed + layer}
+        config = {"seed": 1000 * int(seed) + layer}
         return keras.initializers.get({"class_name": name, "config": config})
 
     pictures = keras.Input(image_shape, name="image")

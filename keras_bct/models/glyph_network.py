@@ -5,6 +5,8 @@ from __future__ import annotations
 import keras
 from keras import layers
 
+from keras_bct.checked_numbers import plain_seed
+
 
 def glyph_network(
     embedding_size: int = 64,
@@ -47,6 +49,7 @@ def glyph_network(
             "`image_shape` should be (height, width, channels), height and width at "
             f"least 8. Received: {image_shape}."
         )
+    seed = plain_seed(seed)
     pictures = keras.Input(image_shape, name="image")
     x = layers.Rescaling(1 / 127.5, offset=-1.0)(pictures)
     for index, (factor, strides) in enumerate([(1, 2), (2, 1), (3, 2), (4, 1), (6, 2)]):

@@ -7,6 +7,8 @@ from typing import Any
 import keras
 from keras import layers
 
+from keras_bct.checked_numbers import plain_seed
+
 DEPTHS = (18, 50, 101, 152)
 
 # Below this side, in pixels, ResNet-18 begins with one 3 x 3 convolution: the usual
@@ -63,7 +65,7 @@ def resnet(
             "`image_shape` should be (height, width, channels), height and width at "
             f"least 32. Received: {image_shape}."
         )
-    seeds = _Seeds(seed)
+    seeds = _Seeds(plain_seed(seed))
     pictures = keras.Input(image_shape, name="image")
     x = layers.Rescaling(1 / 127.5, offset=-1.0)(pictures)
     trunk = (
