@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,17 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from keras_bct.models.embedding_signature import ImageShape, embedding_signature
+from keras_bct.models.embedding_signature import (
+    EmbeddingParts,
+    EmbeddingSignature,
+    ImageShape,
+    embedding_signature,
+)
 
 _BATCH = 256
 _SECONDS_BEFORE_PROGRESS = 2.0
+_TRIED_SIDE = 224
+"""Height and width of the pictures that a model of any size is tried with."""
 
 
 class Embedder:
@@ -28,29 +35,37 @@ class Embedder:
         directory: Where the SavedModel lies.
         embedding_size: Components d of the embedding.
         distance: How its embeddings are compared.
-        image_shape: Height, width and channels, each None where the model takes any.
     """
 
     def __init__(
         self,
         directory: str,
         loaded: Any,
-        embed: Callable[[Any], Any],
+        found: EmbeddingSignature,
         embed_bytes: Callable[[Any], Any] | None,
         *,
         embedding_size: int,
         distance: str,
-        image_shape: ImageShape,
     ) -> None:
         self.directory = directory
         self.embedding_size = embedding_size
         self.distance = distance
-        self.image_shape = image_shape
         # The signatures hold no reference to the variables of the loaded object, which
         # would be freed under them.
         self._loaded = loaded
-        self._embed = embed
+        self._found = found
+        self._embed = found.embed
         self._embed_bytes = embed_bytes
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Height, width and channels, each None where the model takes any."""
+        return self._found.image_shape
+
+    @property
+    def parts(self) -> EmbeddingParts:
+        """The names of the signature, the input and the output that embed."""
+        return self._found.parts
 
     def run(self, images: Any) -> Any:
         """Embed one batch as a tensor, inside a TensorFlow graph or outside.
@@ -62,6 +77,38 @@ class Embedder:
             `(batch, d)`, of the model's own floating-point type.
         """
         return self._embed(images)
+
+    def check(self) -> None:
+        """Embed two made pictures, as pixels and as PNG.
+
+        Raises:
+            ValueError: That fails, gives something else than two embeddings, or
+                something else by another way; the message says what.
+        """
+        pixels = _made_pictures(self.image_shape)
+        try:
+            embeddings = self.embed(pixels)
+            by_bytes = self.embed_bytes(
+                [tf.io.encode_png(picture).numpy() for picture in pixels],
+                ["the first picture", "the second picture"],
+            )
+            elsewise = np.asarray(self._found.embed(pixels, fill=1), np.float32)
+        except (tf.errors.OpError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"{self.directory} should embed pictures by {self._named()}. Received, "
+                f"for two made pictures of shape {pixels.shape[1:]}: {error}"
+            ) from error
+        size = np.abs(embeddings).max()
+        for what, again in (
+            (f"with other values in {sorted(self._found.others)}", elsewise),
+            ("by `embed_bytes`, for the same pictures as PNG", by_bytes),
+        ):
+            if not np.allclose(embeddings, again, atol=1e-3 * size):
+                raise ValueError(
+                    f"{self.directory} should give one embedding for one picture by "
+                    f"{self._named()}. Received another one {what}. Export it with "
+                    "keras_bct.models.export_version."
+                )
 
     def embed(self, images: Any) -> NDArray[np.float32]:
         """Embed pictures, in batches.
@@ -137,6 +184,13 @@ class Embedder:
         ):
             batch = slice(start, start + _BATCH)
             values = np.asarray(embed(batch), np.float32)
+            rows = len(ids[batch])
+            if values.shape != (rows, self.embedding_size):
+                raise ValueError(
+                    f"{self.directory} should give embeddings of shape "
+                    f"{(rows, self.embedding_size)} by {self._named()}. Received: "
+                    f"{values.shape}."
+                )
             finite = np.isfinite(values).all(axis=1)
             if not finite.all():
                 bad = [ids[start + int(row)] for row in np.flatnonzero(~finite)[:5]]
@@ -147,6 +201,10 @@ class Embedder:
                 )
             embeddings[batch] = values
         return embeddings
+
+    def _named(self) -> str:
+        parts = self.parts
+        return f"{parts.signature!r}, {parts.input!r} to {parts.output!r}"
 
     def _decode_and_embed(self, images: Sequence[bytes]) -> Any:
         return self._embed(np.stack([self._decode(image) for image in images]))
@@ -194,6 +252,7 @@ def load_embedder(
     *,
     expected_size: int | None = None,
     signature: str | None = None,
+    input: str | None = None,
     output: str | None = None,
     distance: str = "cosine",
 ) -> Embedder:
@@ -201,14 +260,19 @@ def load_embedder(
 
     It may be a version that `export_version` wrote, or a predecessor from elsewhere: a
     plain Keras export, or `model.save` of TensorFlow 2.15, also with layers and
-    optimizers of tensorflow-addons or tensorflow-similarity. Of a predecessor's
-    signatures the first of `embed`, `serve` and `serving_default` is taken that gives
-    an embedding for a batch of pictures; its pixels are passed on as they are.
+    optimizers of tensorflow-addons or tensorflow-similarity. An output called
+    `embedding` or `embeddings` is taken, of whatever signature; else the only output of
+    `embed`, `serve` or `serving_default`, the first that takes pictures, or of the only
+    other one that does. Where that is not what is meant, the parts are named: here, or
+    in the file `assets.extra/embedding.json` of the SavedModel, which the registry
+    writes. The pixels of a predecessor are passed on as they are.
 
     Args:
         directory: Holds `saved_model.pb`.
         expected_size: Refuse a model with another embedding size.
         signature: The signature of a predecessor, where the choice is not clear.
+        input: The input of the signature that takes pictures, where it does not say so
+            or has others; those are filled with zeros.
         output: The output of the signature, where the choice is not clear.
         distance: How the embeddings of a predecessor are compared; a version of ours
             knows its own.
@@ -237,30 +301,65 @@ def load_embedder(
             "`directory` should be a SavedModel, with saved_model.pb directly inside. "
             f"Received: {directory}."
         )
+    named = EmbeddingParts(signature, input, output)
+    if named == EmbeddingParts():
+        named = EmbeddingParts.of(directory)
     loaded = tf.saved_model.load(directory)
-    found = embedding_signature(directory, loaded.signatures, signature, output)
-    size = found.embedding_size
+    found = embedding_signature(directory, loaded.signatures, named)
+    size = _embedding_size(directory, found)
     if expected_size is not None and size != expected_size:
         raise ValueError(
             f"The embeddings of {directory} should have {expected_size} components. "
             f"Received: {size}."
         )
-    embed_bytes = None
-    if "embed_bytes" in loaded.signatures:
-        of_bytes = loaded.signatures["embed_bytes"]
-
-        def embed_bytes(images: Sequence[bytes]) -> Any:
-            return of_bytes(image_bytes=tf.constant(images, tf.string))["embedding"]
-
     return Embedder(
         directory,
         loaded,
-        found.embed,
-        embed_bytes,
+        found,
+        _own_bytes(found, loaded.signatures),
         embedding_size=size,
         distance=_distance(directory) or distance,
-        image_shape=found.image_shape,
     )
+
+
+def _embedding_size(directory: str, found: EmbeddingSignature) -> int:
+    """Components of the embedding; some models tell it only when they run."""
+    shape = found.function.structured_outputs[found.parts.output].shape
+    if shape.rank is None or shape[-1] is None:
+        try:
+            shape = found.embed(_made_pictures(found.image_shape)).shape
+        except tf.errors.OpError as error:
+            raise ValueError(
+                f"{directory} should tell how many components its embedding has, or "
+                f"embed pictures. Received, for two made pictures: {error.message}"
+            ) from error
+    return int(shape[-1]) if shape.rank else 0
+
+
+def _own_bytes(
+    found: EmbeddingSignature, signatures: Mapping[str, Any]
+) -> Callable[[Any], Any] | None:
+    """Give `embed_bytes` as `export_version` writes it beside `embed`."""
+    beside = EmbeddingParts("embed", found.parts.input, "embedding")
+    of_bytes = signatures.get("embed_bytes")
+    if found.parts != beside or of_bytes is None:
+        return None
+    if [*of_bytes.structured_input_signature[1]] != ["image_bytes"] or (
+        "embedding" not in of_bytes.structured_outputs
+    ):
+        return None
+
+    def embed_bytes(images: Sequence[bytes]) -> Any:
+        return of_bytes(image_bytes=tf.constant(images, tf.string))["embedding"]
+
+    return embed_bytes
+
+
+def _made_pictures(image_shape: ImageShape) -> NDArray[np.uint8]:
+    """Give two pictures of noise as a model takes them."""
+    height, width, channels = image_shape
+    shape = (2, height or _TRIED_SIDE, width or _TRIED_SIDE, channels or 3)
+    return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
 
 
 def _distance(directory: str) -> str | None:
