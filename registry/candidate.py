@@ -9,9 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from keras_bct.distances import DISTANCES
+from keras_bct.embedding_parts import NOTHING_NAMED, PARTS_FILE, EmbeddingParts
 from registry.errors import InvalidModelError, UsageError
-from registry.fingerprint import FileDigest, Progress, combine, digest_file, list_files
-from registry.saved_model import embedding_size
+from registry.fingerprint import (
+    FileDigest,
+    Progress,
+    combine,
+    digest_chunks,
+    digest_file,
+    list_files,
+)
+from registry.saved_model import try_embedding
 
 
 @dataclass(frozen=True)
@@ -21,46 +29,55 @@ class Candidate:
     Attributes:
         directory: Local folder with `saved_model.pb` directly inside.
         files: Digest of each file by relative path.
+        added: Content of the files that registering adds to those of the directory.
         fingerprint: SHA-256 over all of them.
         embedding_size: Components of its embedding.
         distance: What its embeddings are compared with.
         training: Summary of its training.
+        parts: The names of what it embeds by.
     """
 
     directory: Path
     files: Mapping[str, FileDigest]
+    added: Mapping[str, bytes]
     fingerprint: str
     embedding_size: int
     distance: str
     training: Mapping[str, Any]
+    parts: EmbeddingParts
 
 
 def inspect(
     directory: Path,
     *,
+    named: EmbeddingParts = NOTHING_NAMED,
     size: int | None = None,
     distance: str | None = None,
     training: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Candidate:
-    """Reads what a SavedModel says about itself; loads no TensorFlow.
+    """Reads what a SavedModel says about itself, and lets it embed pictures.
+
+    Parts that are named go into a file of the version, so they count for its
+    fingerprint: another output of the same files is another version.
 
     Args:
         directory: Local folder with `saved_model.pb` directly inside.
-        size: Embedding size, for a SavedModel that does not say it.
+        named: The parts to embed by, as far as they are named.
+        size: Embedding size, to refuse a SavedModel of another one.
         distance: Distance, for a SavedModel that does not say it.
         training: Training summary, put in place of the one in `version.json`.
         progress: Told the number of bytes read.
 
     Raises:
-        InvalidModelError: It is no SavedModel, it has no embedding output, or its
+        InvalidModelError: It is no SavedModel, it does not embed pictures, or its
             size is another than `size` or `version.json` says.
-        UsageError: Nothing says what the embedding size or the distance is.
+        UsageError: Nothing says what the distance is.
     """
     declared = _declared(directory)
-    measured = embedding_size(directory)
+    parts, measured = try_embedding(directory, named)
     sizes = {
-        "the SavedModel's signature": measured,
+        "what it gives for a picture": measured,
         "assets.extra/version.json": declared.get("embedding_size"),
         "the argument `embedding_size`": size,
     }
@@ -77,11 +94,6 @@ def inspect(
             + ", ".join(f"{value} by {origin}" for origin, value in known.items())
             + ". Register it with the size that it really has."
         )
-    if not known:
-        raise UsageError(
-            f"Nothing says how many components the embedding of {directory} has. "
-            "Pass `embedding_size` (--embedding-size on the command line)."
-        )
     distance = distance or declared.get("distance")
     if distance not in DISTANCES:
         raise UsageError(
@@ -89,14 +101,24 @@ def inspect(
             f"command line, or assets.extra/version.json). Received: {distance!r}."
         )
     paths = list_files(directory)
-    files = {name: digest_file(paths[name], progress) for name in sorted(paths)}
+    added = {}
+    if named != NOTHING_NAMED:
+        added[PARTS_FILE] = parts.to_json().encode()
+    files = {
+        name: digest_chunks([added[name]])
+        if name in added
+        else digest_file(paths[name], progress)
+        for name in sorted({*paths, *added})
+    }
     return Candidate(
         directory=directory,
         files=files,
+        added=added,
         fingerprint=combine(files),
-        embedding_size=next(iter(known.values())),
+        embedding_size=measured,
         distance=distance,
         training=plain(declared.get("training", {}) if training is None else training),
+        parts=parts,
     )
 
 

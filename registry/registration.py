@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -58,7 +58,9 @@ def register(
             "version": row.number,
             "embedding_size": candidate.embedding_size,
             "distance": candidate.distance,
+            "parts": asdict(candidate.parts),
         },
+        added=candidate.added,
         last=["saved_model.pb"],
         progress=progress,
     )
@@ -115,6 +117,7 @@ def _reserve(
             distance=candidate.distance,
             predecessor=before,
             training=dict(candidate.training),
+            parts=asdict(candidate.parts),
             **reservation.place(),
         )
         reservation.refuse_stranger(root, row)

@@ -65,6 +65,7 @@ def fill(
     *,
     about: Mapping[str, Any],
     last: Sequence[str],
+    added: Mapping[str, bytes] | None = None,
     progress: Progress | None = None,
 ) -> Row:
     """Copies files to a reserved place and makes it visible.
@@ -77,6 +78,7 @@ def fill(
         files: Digest of each of them by relative path, as it was looked at.
         about: What the manifest says beside the files.
         last: Names of the files that are copied after all others, in this order.
+        added: Content of those files that are not copied but written.
         progress: Told the number of bytes copied.
 
     Returns:
@@ -87,7 +89,7 @@ def fill(
         RegistryError: They cannot be copied, for one because the disk is full.
     """
     try:
-        _copy(database, root, row, directory, files, about, last, progress)
+        _copy(database, root, row, directory, files, about, last, added or {}, progress)
         return publish(database, row)
     except BaseException as error:
         # Only what is unpublished: a signal may arrive just after the commit, and the
@@ -113,6 +115,7 @@ def _copy(
     files: Mapping[str, FileDigest],
     about: Mapping[str, Any],
     last: Sequence[str],
+    added: Mapping[str, bytes],
     progress: Progress | None,
 ) -> None:
     renew_at = now() + LEASE / 10
@@ -126,10 +129,12 @@ def _copy(
             _renew(database, row)
 
     def copy(name: str) -> None:
+        location = root.location(*row.folder, name)
+        if name in added:
+            root.write(location, [added[name]], report)
+            return
         with open(directory / name, "rb") as stream:
-            written = root.write(
-                root.location(*row.folder, name), read_chunks(stream), report
-            )
+            written = root.write(location, read_chunks(stream), report)
         if written != files[name]:
             raise IntegrityError(
                 f"Files of {directory} changed while they were registered. "

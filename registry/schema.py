@@ -15,7 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from registry.columns import Base, Key, ReservedNumber, now
 from registry.names import ADAPTERS
 
-HEAD = "0002"
+HEAD = "0003"
 """Revision of the newest migration. Revisions are numbered, so they have an order."""
 
 LARGEST_INTEGER = 2**31 - 1
@@ -51,6 +51,8 @@ class VersionRow(ReservedNumber, Base):
     distance: Mapped[str] = mapped_column(String(16))
     predecessor_id: Mapped[int | None] = mapped_column(ForeignKey("versions.id"))
     training: Mapped[dict[str, Any]]
+    parts: Mapped[dict[str, Any] | None]
+    """Names of `signature`, `input` and `output`; NULL from older releases."""
 
     predecessor: Mapped[VersionRow | None] = relationship(
         remote_side="VersionRow.id", lazy="joined", join_depth=1

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from keras_bct.embedding_parts import NOTHING_NAMED, EmbeddingParts
+
 if TYPE_CHECKING:
     from registry.schema import VersionRow
 
@@ -26,6 +28,8 @@ class Version:
         created: When it was registered.
         training: Summary of its training, as the exporter wrote it.
         location: Folder or URL with `saved_model.pb` directly inside.
+        parts: The names of what it embeds by; not kept for versions that older
+            releases registered.
     """
 
     model: str
@@ -37,6 +41,7 @@ class Version:
     created: datetime
     location: str
     training: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    parts: EmbeddingParts = NOTHING_NAMED
 
     @classmethod
     def from_row(cls, row: VersionRow, location: str) -> Version:
@@ -52,6 +57,7 @@ class Version:
             created=row.created,
             location=location,
             training=row.training,
+            parts=EmbeddingParts(**(row.parts or {})),
         )
 
     @property

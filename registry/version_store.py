@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from keras_bct.embedding_parts import EmbeddingParts
 from registry import registration
 from registry.candidate import inspect
 from registry.errors import IntegrityError, NotFoundError
@@ -33,6 +34,9 @@ class VersionStore(Store):
         *,
         number: int | None = None,
         predecessor: str | None = None,
+        signature: str | None = None,
+        input: str | None = None,
+        output: str | None = None,
         embedding_size: int | None = None,
         distance: str | None = None,
         training: Mapping[str, Any] | None = None,
@@ -45,7 +49,11 @@ class VersionStore(Store):
             number: The number to take, in place of the next one.
             predecessor: The version that it was trained to work with, such as
                 `"glyphs/1"` or `"glyphs@production"`.
-            embedding_size: For a SavedModel that does not say it.
+            signature: The signature that embeds, where it is not clear which; kept with
+                the version, as are the next two.
+            input: Its input that takes pictures.
+            output: Its output that is the embedding.
+            embedding_size: Refuse a SavedModel of another one.
             distance: For a SavedModel that does not say it in `version.json`.
             training: Training summary, in place of the one in `version.json`.
 
@@ -54,7 +62,7 @@ class VersionStore(Store):
 
         Raises:
             NameRefusedError: The name is not fit.
-            InvalidModelError: It is no SavedModel with an embedding output.
+            InvalidModelError: It is no SavedModel, or does not embed pictures.
             VersionExistsError: The number is taken, or the same files are registered.
         """
         check_name(model)
@@ -62,6 +70,7 @@ class VersionStore(Store):
         with self._progress("reading", None) as progress:
             candidate = inspect(
                 Path(directory),
+                named=EmbeddingParts(signature, input, output),
                 size=embedding_size,
                 distance=distance,
                 training=training,

@@ -13,8 +13,8 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from keras_bct.embedding_parts import NOTHING_NAMED, EmbeddingParts
 from keras_bct.models.embedding_signature import (
-    EmbeddingParts,
     EmbeddingSignature,
     ImageShape,
     embedding_signature,
@@ -279,7 +279,8 @@ def load_embedder(
 
     Raises:
         FileNotFoundError: There is no SavedModel in `directory`.
-        ValueError: The SavedModel has no embedding output, or one of another size.
+        ValueError: The SavedModel cannot be loaded, or it has no embedding output, or
+            one of another size.
 
     Example:
         >>> import tempfile
@@ -302,9 +303,17 @@ def load_embedder(
             f"Received: {directory}."
         )
     named = EmbeddingParts(signature, input, output)
-    if named == EmbeddingParts():
+    if named == NOTHING_NAMED:
         named = EmbeddingParts.of(directory)
-    loaded = tf.saved_model.load(directory)
+    try:
+        loaded = tf.saved_model.load(directory)
+    except Exception as error:
+        # TensorFlow ends in whatever it meets first in a file that is damaged.
+        raise ValueError(
+            f"`directory` should be a SavedModel that TensorFlow loads. Received: "
+            f"{directory}, which is damaged, cut short or of another kind: {error}. "
+            "Export the model again."
+        ) from error
     found = embedding_signature(directory, loaded.signatures, named)
     size = _embedding_size(directory, found)
     if expected_size is not None and size != expected_size:

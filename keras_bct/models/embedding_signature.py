@@ -1,61 +1,21 @@
-"""The parts of a SavedModel that embed pictures: a signature, its input and output."""
+"""The signature of a SavedModel that embeds pictures, with its input and output."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
+from keras_bct.embedding_parts import PARTS_FILE, EmbeddingParts
+
 ImageShape = tuple[int | None, int | None, int | None]
 """Height, width and channels, each None where a model takes any."""
-
-PARTS_FILE = "assets.extra/embedding.json"
-"""Names the parts of a SavedModel from elsewhere, where the rule does not find them."""
 
 _PREFERRED = ("embed", "serve", "serving_default")
 _NAMES = ("embedding", "embeddings")
 _CHANNELS = (None, 1, 3, 4)
-
-
-@dataclass(frozen=True)
-class EmbeddingParts:
-    """Names of the parts of a SavedModel, each None where the rule finds it.
-
-    Attributes:
-        signature: The signature that embeds.
-        input: Its input that takes the pictures.
-        output: Its output that is the embedding.
-    """
-
-    signature: str | None = None
-    input: str | None = None
-    output: str | None = None
-
-    @classmethod
-    def of(cls, directory: str) -> EmbeddingParts:
-        """Read `assets.extra/embedding.json` of a SavedModel; nothing where it is not.
-
-        Raises:
-            ValueError: The file does not hold three names.
-        """
-        path = Path(directory, PARTS_FILE)
-        if not path.is_file():
-            return cls()
-        try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path} should be a JSON object with `signature`, `input` and "
-                f"`output`: {error}."
-            ) from error
-
-    def to_json(self) -> str:
-        """Give what `of` reads."""
-        return json.dumps(asdict(self), indent=1) + "\n"
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,21 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the version that it was trained to work with, such as glyphs/1 or "
         "glyphs@production",
     )
+    for part, what in (
+        ("signature", "signature that embeds"),
+        ("input", "input that takes the pictures"),
+        ("output", "output that is the embedding"),
+    ):
+        parser.add_argument(
+            f"--{part}",
+            metavar="NAME",
+            help=f"the {what}, where it is not clear which; kept with the version",
+        )
     parser.add_argument(
         "--embedding-size",
         type=int,
         metavar="D",
-        help="for a SavedModel that does not say it",
+        help="refuse a SavedModel whose embedding has another size",
     )
     parser.add_argument(
         "--distance",
@@ -44,6 +54,9 @@ def _run(args: argparse.Namespace) -> int:
         args.directory,
         number=number,
         predecessor=args.predecessor,
+        signature=args.signature,
+        input=args.input,
+        output=args.output,
         embedding_size=args.embedding_size,
         distance=args.distance,
     )
@@ -57,7 +70,10 @@ def _run(args: argparse.Namespace) -> int:
 COMMAND = Command(
     name="register",
     summary="Copy a SavedModel into the registry as a new version.",
-    details="The version is there whole or not at all, whatever happens on the way.",
+    details=(
+        "The SavedModel has to embed two made pictures first. The version is there\n"
+        "whole or not at all, whatever happens on the way."
+    ),
     example="registry register glyphs out/beta-sys --predecessor glyphs@production",
     add_arguments=_add_arguments,
     run=_run,

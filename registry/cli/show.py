@@ -7,6 +7,7 @@ import argparse
 from registry.cli.command import Command, open_registry
 from registry.cli.evidence_table import evidence_table
 from registry.cli.output import print_json, table, to_plain
+from registry.version import Version
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +34,7 @@ def _run(args: argparse.Namespace) -> int:
         ["aliases", ", ".join(aliases) or "-"],
         ["fingerprint", version.fingerprint],
         ["embedding", f"{version.embedding_size} components, {version.distance}"],
+        ["embeds by", _parts(version)],
         ["predecessor", version.predecessor or "-"],
         ["created", f"{version.created:%Y-%m-%d %H:%M:%S} UTC"],
         ["files", version.location],
@@ -69,6 +71,13 @@ def _run(args: argparse.Namespace) -> int:
         for change in filter(None, (move.protocol_change for move in history)):
             print(change)
     return 0
+
+
+def _parts(version: Version) -> str:
+    parts = version.parts
+    if parts.signature is None:
+        return "-"
+    return f"{parts.signature}: {parts.input} -> {parts.output}"
 
 
 COMMAND = Command(

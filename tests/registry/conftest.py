@@ -1,4 +1,4 @@
-"""Small stand-ins that need no TensorFlow: a SavedModel's bytes, evidence, data."""
+"""Small stand-ins that need no TensorFlow: models, evidence, data."""
 
 import contextlib
 import dataclasses
@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from keras_bct.evaluation import Comparison, MetricComparison
-from registry import Evidence, MetricEvidence, Registry
+from registry import Evidence, MetricEvidence, Registry, candidate
+from tests.registry.stand_in import stand_in_bytes, try_stand_in
 from tests.registry.toys import (  # noqa: F401 - found by name
     pictures,
     toy_adapter,
@@ -27,21 +28,10 @@ from tests.registry.toys import (  # noqa: F401 - found by name
 PYTHONPATH = str(Path(__file__).parents[2])
 
 
-def field(number, payload):
-    """A length-delimited protocol buffer field of fewer than 16384 bytes."""
-    size = len(payload)
-    length = bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])
-    return bytes([number << 3 | 2]) + length + payload
-
-
-def saved_model_bytes(size=64, output="embedding", dtype=1, note=b""):
-    """saved_model.pb with one signature `embed`, (batch, size) float32."""
-    any_size = b"\x08" + b"\xff" * 9 + b"\x01"
-    shape = field(2, any_size) + field(2, bytes([8, size]))
-    tensor = field(1, b"out:0") + bytes([16, dtype]) + field(3, shape)
-    signature = field(2, field(1, output.encode()) + field(2, tensor))
-    graph = field(2, note) + field(5, field(1, b"embed") + field(2, signature))
-    return b"\x08\x01" + field(2, graph)
+@pytest.fixture(autouse=True)
+def _stand_ins(monkeypatch):
+    """Registering takes stand-ins of `make_model`, which TensorFlow could not load."""
+    monkeypatch.setattr(candidate, "try_embedding", try_stand_in)
 
 
 @pytest.fixture
@@ -52,7 +42,7 @@ def make_model(tmp_path):
         folder = tmp_path / "exports" / name
         (folder / "variables").mkdir(parents=True)
         (folder / "assets.extra").mkdir()
-        (folder / "saved_model.pb").write_bytes(saved_model_bytes(size))
+        (folder / "saved_model.pb").write_bytes(stand_in_bytes(size))
         (folder / "variables" / "variables.data").write_bytes(
             name.encode() if weights is None else weights
         )
@@ -281,7 +271,9 @@ def kill_while(environment):
             import os, signal, sys
             from registry import Registry, reservation
             from registry.storage import ArtifactRoot
+            from tests.registry.stand_in import take_stand_ins
 
+            take_stand_ins()
             root, folder, instant = sys.argv[1:]
             write = ArtifactRoot.write
 

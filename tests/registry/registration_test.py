@@ -95,7 +95,7 @@ def test_a_folder_that_the_registry_does_not_know_is_not_overwritten(
 
 
 def test_a_size_that_contradicts_the_model_is_refused(registry, make_model):
-    with pytest.raises(InvalidModelError, match="64 by the SavedModel's signature"):
+    with pytest.raises(InvalidModelError, match="64 by what it gives for a picture"):
         registry.register("glyphs", make_model("a"), embedding_size=128)
 
 
@@ -248,6 +248,7 @@ def test_a_silent_writer_of_another_machine_loses_its_place_not_its_neighbours(
 def test_two_writers_get_different_numbers(registry, make_model, environment):
     script = (
         "import sys; from registry import Registry\n"
+        "from tests.registry.stand_in import take_stand_ins; take_stand_ins()\n"
         "registry = Registry(sys.argv[1])\n"
         "for folder in sys.argv[2:]:\n"
         "    registry.register('glyphs', folder)\n"

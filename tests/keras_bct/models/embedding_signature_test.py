@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_bct.embedding_parts import PARTS_FILE, EmbeddingParts
 from keras_bct.models import load_embedder
-from keras_bct.models.embedding_signature import PARTS_FILE, EmbeddingParts
 
 PICTURES = tf.TensorSpec([None, 4, 4, 1], tf.float32, name="pixels")
 ANY_RANK = tf.TensorSpec(None, tf.float32, name="pixels")
