@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numba
-
-from keras_bct.evaluation.kernels.compilation import Array, compiled
+from keras_bct.evaluation.kernels.compilation import Array, compiled, kept_on_disk
 
 
 @compiled
@@ -28,7 +26,7 @@ def mask(scores: Array, offsets: Array, columns: Array, first_column: int) -> No
 
 
 # Without regard to NaN, which no score is, the maximum uses vector registers.
-@numba.njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+@kept_on_disk(fastmath={"nnan", "nsz"})
 def row_maxima(scores: Array, rows: Array, maxima: Array) -> None:
     """The highest score of some rows of a tile.
 
