@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def move(
         reason=reason,
         evidence_ids=list(evidence_ids),
         undoes=undoes,
-        moved_by=f"{getpass.getuser()}@{platform.node()}"[:200],
+        moved_by=f"{_user()}@{platform.node()}"[:200],
     )
     session.add(row)
     session.flush()
@@ -109,3 +110,11 @@ def move(
     )
     session.flush()
     return row
+
+
+def _user() -> str:
+    # A container may run under a number that no user of it has.
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"

@@ -39,3 +39,21 @@ def test_two_that_promote_at_once_leave_an_unbroken_history(three, environment):
     for before, after in itertools.pairwise(moves):
         assert after.from_version == before.to_version
     assert three.resolve("glyphs@production").name == moves[-1].to_version
+
+
+@pytest.mark.parametrize("error", [KeyError("uid not found"), OSError("no name")])
+def test_a_user_without_name_is_kept_by_number(
+    registry, make_model, monkeypatch, error
+):
+    """As in a container that runs under a number of the cluster's choice."""
+
+    def refuse(number):
+        raise error
+
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", refuse)
+    monkeypatch.setattr("os.getuid", lambda: 1000680000)
+    registry.register("glyphs", make_model("a"))
+    move = registry.promote("glyphs/1", "production", require_compatible=True)
+    assert move.moved_by.startswith("uid 1000680000@")
