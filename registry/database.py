@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy
 from sqlalchemy import event, text
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -20,13 +21,18 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.orm import Session
 
+from registry.columns import Base
+from registry.database_url import parse_database_url, without_secrets
 from registry.errors import RegistryError, SchemaError, UsageError
-from registry.schema import HEAD
+from registry.schema import FIRST_TABLES, HEAD, VERSION_TABLE
 
 BUSY_SECONDS = 60
 """How long a writer waits for another one before it gives up."""
 
 _POSTGRES_LOCK = 0x6B5F626374  # "k_bct"; any number that other programs do not use
+
+_ALEMBIC_TABLE = "alembic_version"
+"""Where registries of before kept their revision. Other programs keep theirs there."""
 
 
 class Database:
@@ -45,39 +51,76 @@ class Database:
         Raises:
             UsageError: The URL cannot be parsed or its driver is not installed.
         """
+        self.url: URL = parse_database_url(url)
         try:
-            self.url: URL = make_url(url)
             self._engine: Engine = _engine(self.url)
         except ArgumentError as error:
-            raise UsageError(
-                "Expected a database URL such as sqlite:////folder/registry.db. "
-                f"Received: {str(url)!r}."
-            ) from error
+            raise UsageError(f"{self} names no database: {error}.") from error
         except ModuleNotFoundError as error:
             raise UsageError(
-                f"The driver of {self.url!r} is not installed: "
-                f"`pip install {error.name}`."
+                f"The driver of {self} is not installed: `pip install {error.name}`."
             ) from error
         self._checked = False
+
+    def __str__(self) -> str:
+        """Its URL, without passwords."""
+        return without_secrets(self.url)
 
     def exists(self) -> bool:
         """Whether the database has been initialised."""
         return self.revision() is not None
 
     def revision(self) -> str | None:
-        """Revision of the schema in the database, None when it has none."""
+        """Revision of the schema in the database, None when it has none.
+
+        Raises:
+            SchemaError: It has some of a registry's tables and lacks others, or a
+                revision that no release has made.
+            RegistryError: The database does not answer.
+        """
+        return self._look()[0]
+
+    def _look(self) -> tuple[str | None, Set[str]]:
+        """The revision, and the names of all tables, other programs' included."""
         if self._sqlite_file is not None and not self._sqlite_file.exists():
-            return None
+            return None, set()
         try:
             with self._engine.connect() as connection:
-                if not sqlalchemy.inspect(connection).has_table("alembic_version"):
-                    return None
-                found = connection.execute(
-                    text("SELECT version_num FROM alembic_version")
-                ).scalar()
-                return None if found is None else str(found)
+                tables = set(sqlalchemy.inspect(connection).get_table_names())
+                found = self._recognise(connection, tables)
+                return found, tables
         except SQLAlchemyError as error:
             raise _unreachable(self.url, error) from error
+
+    def _recognise(self, connection: Connection, tables: Set[str]) -> str | None:
+        own = set(Base.metadata.tables)
+        if VERSION_TABLE in tables:
+            kept_in = VERSION_TABLE
+        elif _ALEMBIC_TABLE in tables and tables >= FIRST_TABLES:
+            kept_in = _ALEMBIC_TABLE
+        elif tables & own:
+            raise self._damaged(tables)
+        else:
+            return None
+        found = connection.execute(text(f"SELECT version_num FROM {kept_in}")).scalar()
+        if found is None and not tables & own:
+            return None
+        # Revisions of ours are numbers; other programs' are not.
+        if not re.fullmatch("[0-9]{4}", str(found)):
+            raise self._damaged(tables)
+        if not tables >= (own if found == HEAD else FIRST_TABLES):
+            raise self._damaged(tables)
+        return str(found)
+
+    def _damaged(self, tables: Set[str]) -> SchemaError:
+        own = {*Base.metadata.tables, VERSION_TABLE}
+        lacking = sorted(own - tables) or ["a revision that a release made"]
+        return SchemaError(
+            f"{self} is another program's database, or a registry's of which a part is "
+            f"lost: it has {', '.join(sorted(own & tables))}, but not "
+            f"{', '.join(lacking)}. Nothing was changed. Name another database, or "
+            "restore this one from a copy."
+        )
 
     @property
     def _sqlite_file(self) -> Path | None:
@@ -89,13 +132,21 @@ class Database:
         """Brings the schema to this release's, from nothing or from an older one.
 
         Raises:
-            SchemaError: The schema is newer than this release.
+            UsageError: It is the database of another program.
+            SchemaError: The schema is newer than this release, or a part of it lost.
         """
-        found = self.revision()
-        if found == HEAD:
+        found, tables = self._look()
+        if found == HEAD and VERSION_TABLE in tables:
             return
         if found is not None and found > HEAD:
             raise _newer(found, self.url)
+        if found is None and (others := _others(tables)):
+            raise UsageError(
+                f"{self} is another program's database: it has {others}. Nothing was "
+                "changed. A registry wants one of its own; name it with --database or "
+                "REGISTRY_DATABASE. In PostgreSQL a schema of its own will do: "
+                "?options=-csearch_path%3Dregistry behind the URL."
+            )
         if self._sqlite_file is not None:
             self._sqlite_file.parent.mkdir(parents=True, exist_ok=True)
         logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -106,6 +157,13 @@ class Database:
         config = alembic.config.Config()
         config.set_main_option("script_location", "registry:migrations")
         with self._begin(write=True) as connection:
+            # Looked at again: another process may have done it meanwhile.
+            if found is not None and not sqlalchemy.inspect(connection).has_table(
+                VERSION_TABLE
+            ):
+                connection.execute(
+                    text(f"ALTER TABLE {_ALEMBIC_TABLE} RENAME TO {VERSION_TABLE}")
+                )
             config.attributes["connection"] = connection
             alembic.command.upgrade(config, "head")
         self._checked = True
@@ -115,21 +173,27 @@ class Database:
 
         Raises:
             UsageError: There is no registry.
-            SchemaError: The schema is newer or older.
+            SchemaError: The schema is newer or older, or a part of it is lost.
         """
         if self._checked:
             return
-        found = self.revision()
+        found, tables = self._look()
+        if found is None and (others := _others(tables)):
+            raise UsageError(
+                f"There is no registry in {self}, which is another program's database: "
+                f"it has {others}. Name the registry's with --root or REGISTRY_ROOT, "
+                "and --database or REGISTRY_DATABASE."
+            )
         if found is None:
             raise UsageError(
-                f"There is no registry in {self.url!r}. Make one with `registry init`, "
+                f"There is no registry in {self}. Make one with `registry init`, "
                 "or name another with --root or REGISTRY_ROOT."
             )
         if found > HEAD:
             raise _newer(found, self.url)
         if found < HEAD:
             raise SchemaError(
-                f"{self.url!r} has schema {found}; this release works with {HEAD}. "
+                f"{self} has schema {found}; this release works with {HEAD}. "
                 "Bring it up to date with `registry init` (make a copy first)."
             )
         self._checked = True
@@ -200,10 +264,18 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
+def _others(tables: Set[str]) -> str:
+    """Names of some tables that are not ours, empty when there are none."""
+    others = sorted(tables - set(Base.metadata.tables) - {VERSION_TABLE})
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return ", ".join(f"the table {name}" for name in others[:3]) + more
+
+
 def _newer(found: str, url: URL) -> SchemaError:
     return SchemaError(
-        f"{url!r} has schema {found}, made by a newer release; this one works with "
-        f"{HEAD}. Nothing was changed. Upgrade with `pip install --upgrade keras-bct`."
+        f"{without_secrets(url)} has schema {found}, made by a newer release; this one "
+        f"works with {HEAD}. Nothing was changed. Upgrade with `pip install --upgrade "
+        "keras-bct`."
     )
 
 
@@ -213,4 +285,6 @@ def _unreachable(url: URL, error: SQLAlchemyError) -> RegistryError:
         folder = Path(url.database).absolute().parent
         if folder.is_dir() and not os.access(folder, os.W_OK):
             cause = f"{cause}. Even reading takes a folder that can be written to."
-    return RegistryError(f"The database {url!r} does not answer: {cause}")
+    return RegistryError(
+        f"The database {without_secrets(url)} does not answer: {cause}"
+    )

@@ -18,6 +18,24 @@ from registry.names import ADAPTERS
 HEAD = "0003"
 """Revision of the newest migration. Revisions are numbered, so they have an order."""
 
+VERSION_TABLE = "registry_version"
+"""The table that holds the revision; Alembic's own name is every program's."""
+
+FIRST_TABLES = frozenset(
+    {
+        "alias_moves",
+        "aliases",
+        "edges",
+        "evidence",
+        "evidence_metrics",
+        "galleries",
+        "indices",
+        "models",
+        "versions",
+    }
+)
+"""What every registry has, of whatever release; tells it from other databases."""
+
 LARGEST_INTEGER = 2**31 - 1
 """What an integer column holds on PostgreSQL; on SQLite it would hold more."""
 

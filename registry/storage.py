@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from registry.database_url import without_secrets
 from registry.errors import RegistryError, UsageError
 from registry.fingerprint import FileDigest, Progress, digest_chunks, read_chunks
 
@@ -26,11 +27,28 @@ class ArtifactRoot:
     """
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
-        """Takes a local path or a URL such as `gs://bucket/registry`."""
+        """Takes a local path or a URL such as `gs://bucket/registry`.
+
+        Raises:
+            UsageError: The URL holds a password, or `~` is nobody's home.
+        """
         text = os.fspath(url)
         self.is_local = "://" not in text or text.startswith("file://")
         if self.is_local:
-            text = str(Path(text.removeprefix("file://")).expanduser().absolute())
+            path = Path(text.removeprefix("file://"))
+            try:
+                text = str(path.expanduser().absolute())
+            except RuntimeError as error:
+                raise UsageError(
+                    f"The root {str(path)!r} begins with a home folder that this "
+                    f"machine does not know: {error} Write the path from / on."
+                ) from error
+        elif without_secrets(text) != text:
+            raise UsageError(
+                f"The root {without_secrets(text)!r} holds a password, and a root is "
+                "printed and kept. Leave it out, and give it to fsspec by the "
+                "environment: https://filesystem-spec.readthedocs.io, 'Configuration'."
+            )
         self.url = text.rstrip("/") or "/"
 
     @cached_property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.engine import URL
 
 from registry.database import Database
+from registry.database_url import without_secrets
 from registry.errors import UsageError
 from registry.fingerprint import Progress
 from registry.names import GALLERIES
@@ -59,10 +60,13 @@ class Store:
     @property
     def command(self) -> str:
         """How a command line for this registry begins."""
-        parts = ["registry", "--root", self.root.url]
-        if self._database_url is not None:
-            parts += ["--database", self._database_url]
-        return shlex.join(parts)
+        command = shlex.join(["registry", "--root", self.root.url])
+        if self._database_url is None:
+            return command
+        if without_secrets(self._database_url) != self._database_url:
+            # What is printed and kept has no password in it.
+            return f'{command} --database "$REGISTRY_DATABASE"'
+        return f"{command} --database {shlex.quote(self._database_url)}"
 
     @property
     def galleries_folder(self) -> Path | None:

@@ -20,7 +20,7 @@ def _run(args: argparse.Namespace) -> int:
     )
     found = {
         "root": registry.root.url,
-        "database": str(registry.database.url),
+        "database": str(registry.database),
         "schema": registry.database.revision(),
     }
     if args.json:

@@ -2,12 +2,13 @@
 
 from alembic import context
 
-from registry import schema  # noqa: F401 - declares the tables
+from registry import schema
 from registry.columns import Base
 
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=Base.metadata,
+    version_table=schema.VERSION_TABLE,
     # SQLite can undo these statements, which Alembic does not believe by default.
     transactional_ddl=True,
 )

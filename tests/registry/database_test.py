@@ -1,3 +1,5 @@
+import contextlib
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ import registry as package
 from registry import Registry, SchemaError, UsageError
 from registry.columns import Base
 from registry.database import Database
-from registry.schema import HEAD
+from registry.schema import FIRST_TABLES, HEAD, VERSION_TABLE
 
 
 @pytest.fixture
@@ -22,9 +24,24 @@ def database(tmp_path):
 def set_revision(database, revision):
     with database._begin(write=True) as connection:
         connection.execute(
-            text("UPDATE alembic_version SET version_num = :r"), {"r": revision}
+            text(f"UPDATE {VERSION_TABLE} SET version_num = :r"), {"r": revision}
         )
     database._checked = False
+
+
+def tables(file):
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        return {name for (name,) in found}
+
+
+def make_tables(file, *names, alembic=None):
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        for name in names:
+            connection.execute(f"CREATE TABLE {name} (x)")
+        if alembic is not None:
+            connection.execute("CREATE TABLE alembic_version (version_num)")
+            connection.execute(f"INSERT INTO alembic_version VALUES ('{alembic}')")
 
 
 def test_migrations_make_the_tables_that_the_classes_declare(database):
@@ -32,7 +49,9 @@ def test_migrations_make_the_tables_that_the_classes_declare(database):
     from alembic.migration import MigrationContext
 
     with database._begin(write=False) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "version_table": VERSION_TABLE}
+        )
         assert compare_metadata(context, Base.metadata) == []
 
 
@@ -88,6 +107,9 @@ def test_what_the_first_release_stored_is_kept(tmp_path):
     with database._begin(write=True) as connection:
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, "0001")
+        connection.execute(
+            text(f"ALTER TABLE {VERSION_TABLE} RENAME TO alembic_version")
+        )
         for statement in OF_THE_FIRST_RELEASE.strip().split(";\n"):
             connection.execute(text(statement))
     with pytest.raises(SchemaError, match="registry init"):
@@ -103,6 +125,8 @@ def test_what_the_first_release_stored_is_kept(tmp_path):
     assert alias.index.adapters == {}
     assert registry.history("toys@production")[0].protocol_digest is None
     registry.database.close()
+    assert FIRST_TABLES | {VERSION_TABLE} <= tables(tmp_path / "registry.db")
+    assert "alembic_version" not in tables(tmp_path / "registry.db")
 
 
 def test_a_migration_that_fails_leaves_no_half_schema(tmp_path, monkeypatch):
@@ -119,6 +143,48 @@ def test_a_migration_that_fails_leaves_no_half_schema(tmp_path, monkeypatch):
     with database._begin(write=False) as connection:
         tables = connection.execute(text("SELECT name FROM sqlite_master")).all()
     assert tables == []
+
+
+@pytest.mark.parametrize("alembic", [None, "0001", "451aebb31d03"])
+def test_another_programs_database_is_named_as_such_and_not_touched(tmp_path, alembic):
+    file = tmp_path / "registry.db"
+    make_tables(file, "experiments", "runs", alembic=alembic)
+    before = file.read_bytes()
+    with pytest.raises(UsageError, match=r"another program.*experiments.*Name"):
+        Registry(tmp_path)
+    with pytest.raises(UsageError, match=r"another program.*Nothing was changed"):
+        Registry.init(tmp_path)
+    assert file.read_bytes()[100:] == before[100:]
+    names = {"experiments", "runs"} | ({"alembic_version"} if alembic else set())
+    assert tables(file) == names
+
+
+@pytest.mark.parametrize("alembic", [None, "451aebb31d03"])
+@pytest.mark.parametrize("names", [{"models"}, FIRST_TABLES - {"edges"}, FIRST_TABLES])
+def test_a_part_of_a_registry_is_not_taken_for_one(tmp_path, names, alembic):
+    file = tmp_path / "registry.db"
+    make_tables(file, *names, alembic=alembic)
+    before = tables(file)
+    for opens in (Registry, Registry.init):
+        with pytest.raises(SchemaError, match=r"models.*but not.*Nothing was changed"):
+            opens(tmp_path)
+    assert tables(file) == before
+
+
+@pytest.mark.parametrize("lost", ["aliases", "adapters"])
+def test_a_table_that_is_lost_is_named(database, lost):
+    with database._begin(write=True) as connection:
+        connection.execute(text(f"DROP TABLE {lost}"))
+    opened = Database(database.url)
+    with pytest.raises(SchemaError, match=f"but not {lost}.*from a copy"):
+        opened.check()
+
+
+def test_a_file_without_tables_becomes_a_registry(tmp_path):
+    (tmp_path / "registry.db").touch()
+    with pytest.raises(UsageError, match="registry init"):
+        Registry(tmp_path)
+    assert Registry.init(tmp_path).versions() == []
 
 
 def test_a_newer_schema_is_refused_by_everything(registry):

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import text
 
-from registry import GateRefusedError, Registry
+from registry import GateRefusedError, Registry, UsageError
 
 psycopg = pytest.importorskip("psycopg")
 initdb = shutil.which("initdb")
@@ -54,11 +54,49 @@ def test_migrations_make_the_tables_that_the_classes_declare(registry):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
-    from registry.schema import Base
+    from registry.schema import VERSION_TABLE, Base
 
     with registry.database._begin(write=False) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "version_table": VERSION_TABLE}
+        )
         assert compare_metadata(context, Base.metadata) == []
+
+
+def test_a_registry_beside_another_program_is_carried_over(server, registry):
+    """As it was made before: the revision in a table that other programs use too."""
+    with registry.database._begin(write=True) as connection:
+        connection.execute(
+            text("ALTER TABLE registry_version RENAME TO alembic_version")
+        )
+        connection.execute(text("CREATE TABLE others (x int)"))
+    registry.database.close()
+    carried = Registry.init(registry.root.url, database=server)
+    assert carried.versions() == []
+    with carried.database._begin(write=False) as connection:
+        names = set(sqlalchemy.inspect(connection).get_table_names())
+    carried.database.close()
+    assert "registry_version" in names and "alembic_version" not in names
+
+
+def test_a_schema_of_its_own_keeps_it_apart_from_another_program(server, tmp_path):
+    engine = sqlalchemy.create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+        connection.execute(text("CREATE TABLE runs (x int)"))
+        connection.execute(text("DROP SCHEMA IF EXISTS registry CASCADE"))
+        connection.execute(text("CREATE SCHEMA registry"))
+    with pytest.raises(UsageError, match=r"the table runs.*search_path%3Dregistry"):
+        Registry.init(tmp_path, database=server)
+    apart = f"{server}&options=-csearch_path%3Dregistry"
+    registry = Registry.init(tmp_path, database=apart)
+    assert registry.versions() == []
+    registry.database.close()
+    with engine.begin() as connection:
+        found = set(sqlalchemy.inspect(connection).get_table_names())
+    engine.dispose()
+    assert found == {"runs"}
 
 
 def test_the_main_path(registry, make_model, make_evidence, protocol, fill_gallery):
