@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_bct.losses.classifier_loss import ClassifierLoss
 from keras_bct.losses.feature_alignment import FeatureAlignment
 from keras_bct.losses.influence import Influence
+from keras_bct.losses.labels import LabelledLoss
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
-class Alignment(keras.losses.Loss):
+class Alignment(LabelledLoss):
     """`L_l2 + weight * L_disc`, one value a sample.
 
     `L_disc` is the loss that the *new* model was trained with, on what the new model's
@@ -106,7 +108,8 @@ class Alignment(keras.losses.Loss):
         terms = {}
         if self.features is not None:
             terms["features"] = self.features.call(
-                y_true["embedding"], y_pred["embedding"]
+                ops.cast(y_true["embedding"], y_pred["embedding"].dtype),
+                y_pred["embedding"],
             )
         if self.discriminative is not None:
             terms["discriminative"] = self.discriminative_weight * Influence(

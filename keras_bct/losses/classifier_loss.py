@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import keras
 import numpy as np
 from keras import ops
 
-from keras_bct.losses.labels import row_labels
+from keras_bct.losses.labels import LabelledLoss, row_labels
 
 
-class ClassifierLoss(keras.losses.Loss):
+class ClassifierLoss(LabelledLoss):
     """Cross entropy of a classifier head, one value a sample.
 
     A subclass says in `plain_logits` how logits follow from what the head gives, and

@@ -9,13 +9,14 @@ from keras import ops
 
 from keras_bct.losses.across_replicas import gathered
 from keras_bct.losses.classifier_loss import positive_number
+from keras_bct.losses.labels import LabelledLoss, whole_labels
 
 # The shortest length that is divided by; see `keras_bct.layers.cosine_head`.
 _SHORTEST = 1e-12
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
-class Contrastive(keras.losses.Loss):
+class Contrastive(LabelledLoss):
     """Each new embedding against the batch's old and new embeddings, one value each.
 
     For the new embedding q of a sample, positives are the old embeddings of its class,
@@ -70,7 +71,7 @@ class Contrastive(keras.losses.Loss):
         Returns:
             `(batch,)`.
         """
-        labels = ops.cast(ops.reshape(y_true, (-1,)), "int32")
+        labels = whole_labels(y_true)
         squares = ops.sum(ops.square(y_pred), axis=-1, keepdims=True)
         vectors = y_pred * ops.rsqrt(ops.maximum(squares, _SHORTEST**2))
         queries = vectors[:, 1]

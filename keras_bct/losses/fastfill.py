@@ -9,10 +9,11 @@ from keras import ops
 
 from keras_bct.losses.alignment import Alignment
 from keras_bct.losses.classifier_loss import positive_number
+from keras_bct.losses.labels import LabelledLoss
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
-class FastFill(keras.losses.Loss):
+class FastFill(LabelledLoss):
     """`0.5 exp(-log sigma^2) L_l2+disc + lambda log sigma^2`, one value a sample.
 
     Where sigma^2 is high the sample's alignment counts less and sigma^2 itself costs:
@@ -103,7 +104,9 @@ class FastFill(keras.losses.Loss):
             weight = 0.5 * size if summed else 0.5
         terms = self.alignment.terms(y_true, y_pred)
         if variances > 1 and features is not None:
-            squares = ops.square(y_pred["embedding"] - y_true["embedding"])
+            aligned = y_pred["embedding"]
+            new = ops.cast(y_true["embedding"], aligned.dtype)
+            squares = ops.square(aligned - new)
             weighted = features.reduce(ops.exp(-log_variance) * squares)
         else:
             weighted = ops.exp(-overall) * terms.get("features", 0.0)

@@ -8,13 +8,14 @@ import keras
 from keras import ops
 
 from keras_bct.losses.classifier_loss import ClassifierLoss
+from keras_bct.losses.labels import LabelledLoss, whole_labels
 
 NO_OLD_CLASS = -1
 """The old label of a sample whose class the old classifier does not have."""
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
-class Influence(keras.losses.Loss):
+class Influence(LabelledLoss):
     """The old classifier's own loss on the new embedding, where there is an old class.
 
     This is `L(w_c_old, phi; T_BCT)` of
@@ -82,7 +83,7 @@ class Influence(keras.losses.Loss):
         Returns:
             `(batch,)`, 0 where the label is -1.
         """
-        labels = ops.reshape(y_true, (-1,))
+        labels = whole_labels(y_true)
         has_old = ops.not_equal(labels, NO_OLD_CLASS)
         # The inner loss must not see -1: cross entropy raises on it or reads the last
         # class, and a masked NaN would still be NaN in the gradient.

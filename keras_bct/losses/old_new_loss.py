@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
 from keras import ops
 
 from keras_bct.losses.influence import NO_OLD_CLASS
+from keras_bct.losses.labels import LabelledLoss, refuse_unless, whole_labels
 
 
-class OldNewLoss(keras.losses.Loss):
+class OldNewLoss(LabelledLoss):
     """A distance between what the old and the new model say of a sample.
 
     A subclass gives it in `values`. Labels choose which samples count: those with -1
@@ -51,7 +51,13 @@ class OldNewLoss(keras.losses.Loss):
         Returns:
             `(batch,)`, 0 where the label is -1.
         """
-        counts = ops.not_equal(ops.reshape(y_true, (-1,)), NO_OLD_CLASS)
+        labels = whole_labels(y_true)
+        labels = refuse_unless(
+            labels >= NO_OLD_CLASS,
+            labels,
+            "Labels should be row numbers, or -1 to leave a sample out.",
+        )
+        counts = ops.not_equal(labels, NO_OLD_CLASS)
         # A sample left out may lack an old vector (NaN), and a masked NaN would still
         # be NaN in the gradient: compare its new vector with itself instead.
         new = y_pred[:, 1]
