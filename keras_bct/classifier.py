@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keras_bct.array_file import write_array
+from keras_bct.text_column import text_column
 
 __all__ = ["COSINE_KINDS", "KINDS", "Classifier", "synthesize"]
 
@@ -25,6 +26,9 @@ KINDS = ("softmax", "normsoftmax", "sphereface", "cosface", "arcface", "simplex"
 
 COSINE_KINDS = ("normsoftmax", "sphereface", "cosface", "arcface")
 """The forms whose logits are made of cosines; the others use inner products."""
+
+Names = Sequence[str] | Sequence[bytes] | NDArray[Any]
+"""A column of class names."""
 
 _SCHEMA = 1
 _DESCRIPTION = "classifier.json"
@@ -44,7 +48,8 @@ class Classifier:
         kind: One of `KINDS`; says how logits follow from weights
             (docs/methods.md, section 2).
         weights: `(classes, d)` float32, row c belongs to `class_names[c]`.
-        class_names: The names of the classes in row order; unique.
+        class_names: The names of the classes in row order; unique. Bytes, as
+            TensorFlow gives them, become text.
         bias: `(classes,)` float32, or None. Only for kind `"softmax"`.
         scale: The factor s on cosines, or None for the forms without one.
         margin: The margin m of the target class (radians for `"arcface"`, cosine for
@@ -77,7 +82,9 @@ class Classifier:
     def __post_init__(self) -> None:
         """Bring arrays to float32 and refuse what does not fit together."""
         weights = _frozen_float32("weights", self.weights, ndim=2)
-        names = tuple(str(name) for name in self.class_names)
+        names = tuple(
+            text_column("class_names", self.class_names, required=True).tolist()
+        )
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "class_names", names)
         if self.kind not in KINDS:
@@ -139,23 +146,24 @@ class Classifier:
         """The number of components of the embeddings that this classifier takes."""
         return int(self.weights.shape[1])
 
-    def labels(self, names: Sequence[str]) -> NDArray[np.int32]:
+    def labels(self, names: Names) -> NDArray[np.int32]:
         """Give the row number of each class name, -1 where there is no such class.
 
         Args:
-            names: n class names.
+            names: n class names, text or bytes.
 
         Returns:
             `(n,)` int32.
         """
         rows = {name: row for row, name in enumerate(self.class_names)}
-        return np.array([rows.get(str(name), -1) for name in names], dtype=np.int32)
+        wanted = text_column("names", names).tolist()
+        return np.array([rows.get(name, -1) for name in wanted], dtype=np.int32)
 
     @classmethod
     def from_embeddings(
         cls,
         embeddings: ArrayLike,
-        labels: Sequence[str],
+        labels: Names,
         *,
         kind: str = "cosface",
         scale: float | None,
@@ -169,7 +177,7 @@ class Classifier:
 
         Args:
             embeddings: `(n, d)` embeddings of the old model, raw.
-            labels: n class names.
+            labels: n class names, text or bytes.
             kind: One of `COSINE_KINDS`.
             scale: The factor s on cosines.
             margin: The margin m, None for `"normsoftmax"`.
@@ -273,7 +281,7 @@ class Classifier:
 
 
 def synthesize(
-    classifier: Classifier, embeddings: ArrayLike, labels: Sequence[str]
+    classifier: Classifier, embeddings: ArrayLike, labels: Names
 ) -> Classifier:
     """Give the old classifier a row for every class that it never saw (beta-sys).
 
@@ -285,7 +293,8 @@ def synthesize(
     Args:
         classifier: The old classifier, d components.
         embeddings: `(n, d)` *old* embeddings of images of the new training set, raw.
-        labels: n class names. Those known to `classifier` are passed over.
+        labels: n class names, text or bytes. Those that `classifier` knows are passed
+            over.
 
     Returns:
         A classifier of the same kind, with the new classes after the old ones, sorted
@@ -331,11 +340,11 @@ def synthesize(
 
 
 def _labelled(
-    embeddings: ArrayLike, labels: Sequence[str]
+    embeddings: ArrayLike, labels: Names
 ) -> tuple[NDArray[Any], NDArray[np.str_]]:
     """Check that there is one class name for every embedding."""
     vectors = np.asarray(embeddings)
-    names = np.asarray([str(label) for label in labels])
+    names = text_column("labels", labels, required=True)
     if vectors.ndim != 2 or len(names) != len(vectors):
         raise ValueError(
             "`embeddings` should have shape (n, d), and `labels` should name the class "

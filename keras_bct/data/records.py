@@ -17,6 +17,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from keras_bct import file_patterns
+from keras_bct.text_column import text_column
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARSED_TOGETHER = 1024
@@ -32,6 +33,8 @@ Patterns = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 class ImageRecords:
     """Encoded pictures and what is known of each, in the order of the files.
 
+    Columns may be given as bytes, too; what is missing of them is `""`.
+
     Attributes:
         ids: str, shape (n,), no two the same.
         images: n encoded pictures (PNG or JPEG).
@@ -41,7 +44,7 @@ class ImageRecords:
         media: str, shape (n,), or None: frames of one video share a medium.
 
     Raises:
-        ValueError: the lengths differ, or two records have one id.
+        ValueError: the lengths differ, two records have one id, or one has none.
     """
 
     ids: npt.NDArray[np.str_]
@@ -52,7 +55,12 @@ class ImageRecords:
     media: npt.NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
-        """Check the lengths and the ids."""
+        """Make text of the columns, and check the lengths and the ids."""
+        for name in ("ids", "labels", *OPTIONAL_FEATURES.values()):
+            column = getattr(self, name)
+            if column is not None:
+                text = text_column(name, column, required=name == "ids")
+                object.__setattr__(self, name, text)
         lengths = {
             "ids": len(self.ids),
             "images": len(self.images),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from keras_bct.classifier import Names
 from keras_bct.data.augmentation import Augmentation
 from keras_bct.data.batch_order import BatchOrder, balanced_order, epoch_order
 from keras_bct.data.decoding import decode_pictures
 from keras_bct.data.record_index import RecordIndex
 from keras_bct.data.records import ImageRecords, Patterns, read_records
+from keras_bct.text_column import text_column
 
 _BATCHES_AHEAD = 4
 
@@ -25,8 +27,8 @@ Change = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 def training_dataset(
     patterns: Patterns | ImageRecords | RecordIndex,
     *,
-    class_names: Sequence[str],
-    old_class_names: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    class_names: Names,
+    old_class_names: Names | Mapping[str, Names] | None = None,
     image_shape: tuple[int, int, int],
     batch_size: int,
     seed: int,
@@ -51,7 +53,7 @@ def training_dataset(
         patterns: a TFRecord file or glob pattern, or several; see `read_records`. Or
             what was read of them already, for which `compression` and `in_memory` say
             nothing.
-        class_names: the rows of the new classifier, in order.
+        class_names: the rows of the new classifier, in order, text or bytes.
         old_class_names: the rows of the old classifier; None when there is no
             predecessor. Several old classifiers: a mapping from the name of each
             one's labels, which is its output's in `compatible_model`, to its rows.
@@ -80,9 +82,14 @@ def training_dataset(
         FileNotFoundError: a pattern that matches no file.
         ValueError: no pictures or pictures of one class only, a label that is not in
             `class_names`, bytes that are no picture of `image_shape` (named by id),
-            duplicated ids or class names, old labels named `new`.
+            duplicated ids or class names, old labels named `new`, or an old
+            classifier that knows no class of the pictures.
     """
-    old_rows = _named(old_class_names)
+    class_names = _class_names("class_names", class_names)
+    old_rows = {
+        name: _class_names("old_class_names", rows)
+        for name, rows in _named(old_class_names).items()
+    }
     for argument, names in (
         ("class_names", class_names),
         *(("old_class_names", rows) for rows in old_rows.values()),
@@ -101,7 +108,7 @@ def training_dataset(
         records = read_records(patterns, camera=None, compression=compression)
     else:
         records = RecordIndex.scan(patterns, image_shape=image_shape)
-    present = sorted(set(records.labels.tolist()))
+    present = sorted(set(text_column("labels", records.labels, required=True).tolist()))
     if len(present) < 2:
         raise ValueError(
             "Training needs pictures of at least two classes. Received: "
@@ -117,6 +124,7 @@ def training_dataset(
         )
     labels = {"new": tf.constant(_rows(records.labels, class_names))}
     for name, rows in old_rows.items():
+        refuse_unknown_classes(present, rows)
         labels[name] = tf.constant(_rows(records.labels, rows))
     order = (
         epoch_order(len(records), batch_size, seed)
@@ -146,8 +154,8 @@ def training_dataset(
 
 
 def _named(
-    old_class_names: Sequence[str] | Mapping[str, Sequence[str]] | None,
-) -> Mapping[str, Sequence[str]]:
+    old_class_names: Names | Mapping[str, Names] | None,
+) -> Mapping[str, Names]:
     """Give the rows of every old classifier by the name of its labels."""
     if old_class_names is None:
         return {}
@@ -159,6 +167,36 @@ def _named(
             f"the new labels. Received: {', '.join(old_class_names)}"
         )
     return old_class_names
+
+
+def _class_names(argument: str, names: Names) -> list[str]:
+    column: list[str] = text_column(argument, names, required=True).tolist()
+    return column
+
+
+def refuse_unknown_classes(present: Collection[str], old: Sequence[str]) -> None:
+    """Refuse training pictures of which the old classifier knows no class at all.
+
+    Every old label would be -1 then and the influence loss 0: a training without
+    compatibility that looks like one with it.
+
+    Args:
+        present: The classes of the training pictures.
+        old: The classes of the old classifier.
+
+    Raises:
+        ValueError: They have none in common.
+    """
+    if not set(present) & set(old):
+        raise ValueError(
+            "`old_class_names` should name the class of some training picture: without "
+            "an old label nothing ties the new model to the old one. Received: no name "
+            f"in common; the pictures' first class is {min(present)!r}, the old "
+            f"classifier's is {old[0]!r}. If one class is written in two ways, write "
+            "it alike. If all classes are new, give the old classifier rows for them "
+            "(keras_bct.classifier.synthesize; in a recipe `method: beta-sys`), or "
+            "train without it (`method: independent`)."
+        )
 
 
 def _batches_in_memory(

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keras_bct.checked_numbers import plain_seed
-from keras_bct.classifier import Classifier
+from keras_bct.classifier import Classifier, Names
 from keras_bct.losses.classifier_loss import ClassifierLoss
+from keras_bct.text_column import text_column
 
 
 class ClassifierHead(keras.Layer):
@@ -78,14 +79,12 @@ class ClassifierHead(keras.Layer):
         """Give the rows W, `(classes, d)` float32, in the order of the labels."""
         return np.asarray(keras.ops.convert_to_numpy(self.kernel))
 
-    def to_classifier(
-        self, loss: ClassifierLoss, class_names: Sequence[str]
-    ) -> Classifier:
+    def to_classifier(self, loss: ClassifierLoss, class_names: Names) -> Classifier:
         """Copy the trained rows out, for `export_version` and for the successor.
 
         Args:
             loss: The loss that the head was trained with; gives kind, scale and margin.
-            class_names: The name of each class in the order of the labels.
+            class_names: The name of each class in the order of the labels; bytes, too.
 
         Raises:
             ValueError: The names do not fit the head.
@@ -94,7 +93,9 @@ class ClassifierHead(keras.Layer):
         return Classifier(
             kind=self.kind or loss.kind,
             weights=self.weights_by_class(),
-            class_names=tuple(class_names),
+            class_names=tuple(
+                text_column("class_names", class_names, required=True).tolist()
+            ),
             bias=None if bias is None else keras.ops.convert_to_numpy(bias),
             scale=loss.scale,
             margin=loss.margin,

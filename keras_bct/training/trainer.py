@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from keras_bct import models
 from keras_bct.array_file import write_array
+from keras_bct.data.training_batches import refuse_unknown_classes
 from keras_bct.training.assembly import Assembly, assemble
 from keras_bct.training.batches import training_batches
 from keras_bct.training.checkpoint import Checkpoints
@@ -105,6 +106,10 @@ def train(
     class_names = pictures.class_names
     old = None if predecessor is None else old_classifier(recipe, predecessor, pictures)
     beside = () if old is None else terms(recipe, old)
+    # Whether some term asks which classes the old model knows.
+    asks_old = old is not None and any(term.samples != "all" for term in beside)
+    if old is not None and asks_old:
+        refuse_unknown_classes(class_names, old.class_names)
     course = Course.of(recipe, len(pictures))
     with devices.scope():
         made = assemble(recipe, len(class_names), old, beside, predecessor, course)
@@ -153,7 +158,7 @@ def train(
         batches = training_batches(
             recipe,
             pictures,
-            old_class_names=None if old is None else old.class_names,
+            old_class_names=old.class_names if old is not None and asks_old else None,
             terms=beside,
             first_step=course.steps_after(done),
         )

@@ -159,3 +159,49 @@ class TestSynthesize:
     def test_refuses_embeddings_that_do_not_fit(self, embeddings, labels, message):
         with pytest.raises(ValueError, match=message):
             synthesize(small(), embeddings, labels)
+
+
+NAMES_AS_TENSORFLOW_GIVES_THEM = {
+    "list of bytes": [b"ka", "亜".encode()],
+    "array of objects": np.array([b"ka", "亜".encode()], object),
+    "array of bytes": np.array([b"ka", "亜".encode()]),
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    NAMES_AS_TENSORFLOW_GIVES_THEM.values(),
+    ids=NAMES_AS_TENSORFLOW_GIVES_THEM,
+)
+def test_class_names_in_bytes_are_the_same_classes(names):
+    classifier = small(class_names=("亜", "ka"))
+    assert classifier.labels(names).tolist() == [1, 0]
+    assert small(class_names=names).class_names == ("ka", "亜")
+    made = Classifier.from_embeddings(np.eye(2), names, scale=24.0, margin=0.3)
+    assert made.class_names == ("ka", "亜")
+    assert synthesize(classifier, np.eye(2), names) is classifier
+
+
+def test_whole_numbers_name_classes_with_and_without_a_gap_beside_them():
+    classifier = small(class_names=("1", "2"))
+    assert classifier.labels([2, 1]).tolist() == [1, 0]
+    assert classifier.labels(np.array([2.0, np.nan, 1.0])).tolist() == [1, -1, 0]
+
+
+def test_an_unlabelled_item_has_no_row():
+    assert small().labels(["ki", None, "", b""]).tolist() == [1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("missing", [None, "", b"", float("nan")])
+def test_a_class_has_a_name(missing):
+    with pytest.raises(ValueError, match=r"`class_names`.*row 1"):
+        small(class_names=("ka", missing))
+    with pytest.raises(ValueError, match=r"`labels`.*row 1"):
+        Classifier.from_embeddings(np.eye(2), ["ka", missing], scale=24.0, margin=0.3)
+    with pytest.raises(ValueError, match=r"`labels`.*row 0"):
+        synthesize(small(), np.eye(2), [missing, "ku"])
+
+
+def test_one_name_alone_is_no_column_of_names():
+    with pytest.raises(ValueError, match="`names` should be a column"):
+        small().labels("ka")

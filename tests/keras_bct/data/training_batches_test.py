@@ -249,3 +249,41 @@ def test_augmentation_may_be_layers(seven):
     ((again, _),) = batches(seven, 1, augmentation=layers)
     np.testing.assert_array_equal(one, again)
     assert np.abs(one - plain).max() > 1
+
+
+def test_class_names_in_bytes_give_the_same_labels(seven):
+    def labels(names, old):
+        taken = batches(seven, 3, class_names=names, old_class_names=old)
+        return [(each["new"].tolist(), each["old"].tolist()) for _, each in taken]
+
+    as_bytes = [name.encode() for name in NAMES]
+    assert labels(NAMES, ("ku", "ka")) == labels(as_bytes, np.array([b"ku", b"ka"]))
+
+
+def test_records_in_bytes_are_read_back_as_text(tmp_path):
+    file = write(
+        tmp_path / "bytes.tfrecord",
+        [b"ka", "亜".encode()],
+        ids=np.array([b"1", b"2"]),
+        cameras=np.array(["é".encode(), b"b"], object),
+    )
+    records = read_records(file)
+    assert records.ids.tolist() == ["1", "2"]
+    assert records.labels.tolist() == ["ka", "亜"]
+    assert records.cameras.tolist() == ["é", "b"]
+
+
+def test_an_old_classifier_that_knows_no_class_of_the_pictures_is_refused(seven):
+    with pytest.raises(ValueError, match=r"no name in common.*'ka'.*'KA'.*synthesize"):
+        batches(seven, 1, old_class_names=("KA", "KI"))
+    with pytest.raises(ValueError, match=r"no name in common"):
+        batches(seven, 1, old_class_names={"one": ("ka",), "two": ("b'ka'",)})
+
+
+@pytest.mark.parametrize("missing", [None, "", b""])
+def test_an_unlabelled_picture_does_not_train(seven, missing):
+    records = read_records(seven)
+    labels = [missing, *records.labels.tolist()[1:]]
+    unlabelled = ImageRecords(records.ids, records.images, labels)
+    with pytest.raises(ValueError, match=r"`labels`.*row 0"):
+        batches(unlabelled, 1)

@@ -138,3 +138,13 @@ def test_class_names_must_fit_the_head():
     head.build((None, 4))
     with pytest.raises(ValueError, match="one row for each"):
         head.to_classifier(CosFace(scale=24.0, margin=0.3), ["ka", "ki"])
+
+
+def test_a_head_takes_its_class_names_in_bytes():
+    head = CosineHead(2)
+    head.build((None, 3))
+    names = tf.constant(["ka", "亜"])
+    made = head.to_classifier(CosFace(scale=24, margin=0.3), names)
+    assert made.class_names == ("ka", "亜")
+    made = head.to_classifier(CosFace(scale=24, margin=0.3), [b"ka", b"ki"])
+    assert made.class_names == ("ka", "ki")

@@ -1,5 +1,7 @@
 """Every kind of training leaves a version that embeds, and says what it did."""
 
+import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +294,23 @@ def test_determinism_is_asked_for_before_anything_runs(
     with pytest.raises(FileNotFoundError):
         train(recipe, [str(tmp_path / "none.tfrecord")], str(tmp_path / "version"))
     assert asked == [True] * deterministic
+
+
+@pytest.mark.parametrize("method", ["beta", "l2", "beta-kd", "lwf"])
+def test_a_predecessor_that_knows_no_class_of_the_pictures_is_refused_before_a_step(
+    place: Any, tmp_path: Path, method: str
+) -> None:
+    stranger = tmp_path / "stranger"
+    shutil.copytree(place.version, stranger)
+    old = Classifier.load(stranger / "assets.extra")
+    renamed = tuple(f"U+{ord(name):X}" for name in old.class_names)
+    dataclasses.replace(old, class_names=renamed).save(stranger / "assets.extra")
+    with pytest.raises(ValueError, match=r"no name in common.*'U\+.*beta-sys"):
+        train(
+            place.recipe(method=method),
+            [place.pictures],
+            str(tmp_path / "version"),
+            predecessor=str(stranger),
+            progress=False,
+        )
+    assert not (tmp_path / "version").exists()
