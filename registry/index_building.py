@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import math
 import os
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,14 @@ import pyarrow as pa
 from registry.errors import RegistryError, UsageError
 from registry.fingerprint import Progress, digest_file
 from registry.gallery_rows import GalleryRows
-from registry.index_manifest import MANIFEST, ROWS, SCHEMA, IndexManifest
+from registry.index_manifest import (
+    LARGEST_IN_TREE,
+    MANIFEST,
+    ROWS,
+    SCHEMA,
+    IndexManifest,
+    leaves_of,
+)
 from registry.index_recall import NEIGHBORS, Trial
 from registry.index_vectors import Floats, Transform, index_vectors, prepare
 from registry.scann_library import import_scann
@@ -32,6 +39,8 @@ BRUTE_FORCE_ROWS = 4000
 """Up to this many rows the exact search is as fast, and exact."""
 
 TARGET_RECALL = 0.95
+
+_REORDER = 100
 
 
 def build_index(
@@ -63,24 +72,67 @@ def build_index(
         queries: (m, d) raw embeddings to measure recall with, best those of real
             queries; sampled rows by default, which are easier than queries that are
             like no row.
-        target_recall: More leaves are searched until recall@10 comes to this.
+        target_recall: More leaves are searched, and then more rows reordered, until
+            recall@10 comes to this; where it does not, search is exact.
         progress: Told the number of bytes of vectors that were read.
 
     Raises:
-        UsageError: There are no rows.
+        UsageError: There are no rows, or no search has that recall.
         RegistryError: An adapter cannot map the rows, or the index cannot be written,
             for one because the disk is full.
     """
     if not len(rows):
         raise UsageError(f"The gallery {gallery!r} has no rows to index. Add some.")
+    if not 0 < target_recall <= 1:
+        raise UsageError(
+            "`target_recall` should be above 0 and at most 1, which exact search has. "
+            f"Received: {target_recall}."
+        )
     through = through or {}
+    size = 4 * len(rows) * first_components
+    _refuse_full(folder.parent, size, gallery)
     vectors = index_vectors(
         rows, first_components, distance, through, progress, gallery=gallery
     )
     if queries is not None:
         queries = prepare(queries, first_components, distance)
-    trial = Trial.of(vectors, queries, distance)
-    searcher, method, leaves, recall = _build(vectors, distance, trial, target_recall)
+    searcher, search = _build(vectors, queries, distance, target_recall)
+    try:
+        return _write(
+            folder,
+            rows,
+            searcher,
+            lambda files: IndexManifest(
+                gallery=gallery,
+                generation=generation,
+                fingerprints=fingerprints,
+                first_components=first_components,
+                distance=distance,
+                rows=len(rows),
+                scann=importlib.metadata.version("scann"),
+                files=files,
+                adapters={
+                    made_by: through[made_by].fingerprint
+                    for made_by in fingerprints
+                    if made_by in through
+                },
+                **search,
+            ),
+        )
+    except OSError as error:
+        raise RegistryError(
+            f"The index of {gallery}, of {size:,} bytes and more, could not be "
+            f"written to {folder.parent}: {error.strerror or error}. Nothing was "
+            "published; make room and build it again."
+        ) from error
+
+
+def _write(
+    folder: Path,
+    rows: GalleryRows,
+    searcher: Any,
+    manifest_of: Callable[[dict[str, dict[str, Any]]], IndexManifest],
+) -> IndexManifest:
     (folder / "scann").mkdir(parents=True)
     searcher.serialize(str(folder / "scann"))
     _refuse_cut_short(folder / "scann")
@@ -94,24 +146,7 @@ def build_index(
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    manifest = IndexManifest(
-        gallery=gallery,
-        generation=generation,
-        fingerprints=fingerprints,
-        first_components=first_components,
-        distance=distance,
-        rows=len(rows),
-        method=method,
-        leaves_to_search=leaves,
-        recall_at_10=recall,
-        scann=importlib.metadata.version("scann"),
-        files=files,
-        adapters={
-            made_by: through[made_by].fingerprint
-            for made_by in fingerprints
-            if made_by in through
-        },
-    )
+    manifest = manifest_of(files)
     with open(folder / MANIFEST, "w") as file:
         json.dump(
             {"schema": SCHEMA, **asdict(manifest)}, file, indent=1, sort_keys=True
@@ -127,31 +162,73 @@ def build_index(
 
 
 def _build(
-    vectors: Floats, distance: str, trial: Trial, target_recall: float
-) -> tuple[Any, str, int, float]:
+    vectors: Floats, queries: Floats | None, distance: str, target_recall: float
+) -> tuple[Any, dict[str, Any]]:
+    """A searcher that comes to the recall, and what the manifest says of it."""
     scann = import_scann().scann_ops_pybind
     measure = "squared_l2" if distance == "l2" else "dot_product"
     builder = scann.builder(vectors, min(NEIGHBORS, len(vectors)), measure)
-    if len(vectors) <= BRUTE_FORCE_ROWS:
-        searcher = builder.score_brute_force().build()
-        return searcher, "brute_force", 0, trial.recall(searcher, None)
-    leaves = int(math.sqrt(len(vectors)))
-    searched = max(1, leaves // 10)
-    searcher = (
-        builder.tree(
-            num_leaves=leaves,
-            num_leaves_to_search=searched,
-            training_sample_size=min(len(vectors), 250_000),
+    tree_recall = None
+    if len(vectors) > BRUTE_FORCE_ROWS and _fit_a_tree(vectors):
+        leaves = leaves_of(len(vectors))
+        tree = (
+            builder.tree(
+                num_leaves=leaves,
+                num_leaves_to_search=max(1, leaves // 10),
+                training_sample_size=min(len(vectors), 250_000),
+            )
+            .score_ah(2, anisotropic_quantization_threshold=0.2)
+            .reorder(_REORDER)
+            .build()
         )
-        .score_ah(2, anisotropic_quantization_threshold=0.2)
-        .reorder(100)
-        .build()
-    )
-    while True:
-        recall = trial.recall(searcher, searched)
-        if recall >= target_recall or searched >= leaves:
-            return searcher, "tree_ah", searched, recall
-        searched = min(leaves, searched * 2)
+        trial = Trial.of(vectors, queries, distance)
+        tree_recall = 0.0
+        for searched, reorder in _searches(leaves, len(vectors)):
+            recall = trial.recall(tree, searched, reorder)
+            if recall >= target_recall:
+                return tree, {
+                    "method": "tree_ah",
+                    "leaves_to_search": searched,
+                    "reorder": reorder,
+                    "recall_at_10": recall,
+                }
+            tree_recall = max(tree_recall, recall)
+        builder = scann.builder(vectors, NEIGHBORS, measure)
+    return builder.score_brute_force().build(), {
+        "method": "brute_force",
+        "leaves_to_search": 0,
+        "recall_at_10": 1.0,
+        "tree_recall_at_10": tree_recall,
+    }
+
+
+def _searches(leaves: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Leaves to search and rows to reorder, from the quickest search on."""
+    searched = max(1, leaves // 10)
+    while searched < leaves:
+        yield searched, _REORDER
+        searched *= 2
+    reorder = _REORDER
+    # Beyond these, exact search takes no longer.
+    while reorder <= min(rows // 8, 64 * _REORDER):
+        yield leaves, reorder
+        reorder *= 4
+
+
+def _fit_a_tree(vectors: Floats) -> bool:
+    """Whether ScaNN can train a tree; it ends the process where squares overflow."""
+    return max(float(vectors.max()), -float(vectors.min())) <= LARGEST_IN_TREE
+
+
+def _refuse_full(folder: Path, size: int, gallery: str) -> None:
+    """Says that the disk is too small before the work and not after it."""
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise RegistryError(
+            f"The index of {gallery} takes {size:,} bytes and more; the disk of "
+            f"{folder} has {free:,} left. Nothing was built; make room and build it "
+            "again."
+        )
 
 
 def _refuse_cut_short(folder: Path) -> None:

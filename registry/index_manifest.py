@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from registry.integrity import differences
 
 MANIFEST = "manifest.json"
 ROWS = "rows.arrow"
-SCHEMA = 2
+SCHEMA = 3
+
+LARGEST_IN_TREE = 1e15
+"""Largest component that a tree takes; squares of larger ones leave float32's range."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class IndexManifest:
         first_components: K, how many components of a query are compared.
         distance: `"cosine"`, `"l2"` or `"inner_product"`.
         rows: Number of vectors.
-        method: `"brute_force"` or `"tree_ah"`.
+        method: `"brute_force"`, exact search; or `"tree_ah"`.
         leaves_to_search: Of the tree, 0 for brute force.
         recall_at_10: Share of the true ten nearest that it finds; exact search says
             which these are.
@@ -36,6 +40,9 @@ class IndexManifest:
         files: Size and SHA-256 by relative path.
         adapters: For rows that were transformed the fingerprint of the adapter, by that
             of the version that made them.
+        reorder: How many rows of the tree are compared again by their whole vectors.
+        tree_recall_at_10: Of the best tree, where exact search took its place because
+            no tree came to the recall that was asked for; else None.
     """
 
     gallery: str
@@ -50,6 +57,39 @@ class IndexManifest:
     scann: str
     files: dict[str, dict[str, Any]] = field(hash=False)
     adapters: dict[str, str] = field(default_factory=dict, hash=False)
+    reorder: int = 100
+    tree_recall_at_10: float | None = None
+
+    def tree_terms(self, k: int) -> tuple[int, int] | None:
+        """How many leaves and reordered rows `k` neighbours take; None for all rows.
+
+        The recall was measured at ten neighbours. More of them lie in more leaves, so
+        ten times as many take ten times the search; where that comes to all of the
+        tree, exact search takes no longer.
+        """
+        if self.method != "tree_ah":
+            return None
+        times = math.ceil(k / 10)
+        terms = self.leaves_to_search * times, self.reorder * times
+        if times > 1 and (terms[0] >= leaves_of(self.rows) or 4 * terms[1] > self.rows):
+            return None
+        return terms
+
+    def how(self) -> str:
+        """How it searches, as a part of a sentence."""
+        if self.method == "tree_ah":
+            return (
+                f"{self.leaves_to_search:,} of {leaves_of(self.rows):,} leaves, "
+                f"{self.reorder:,} rows reordered"
+            )
+        if self.tree_recall_at_10 is None:
+            return "exact search"
+        return f"exact search, since a tree came to {self.tree_recall_at_10:.4f} only"
+
+
+def leaves_of(rows: int) -> int:
+    """How many leaves the tree of an index of so many rows has."""
+    return math.isqrt(rows)
 
 
 def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
@@ -62,11 +102,12 @@ def read_manifest(folder: Path) -> tuple[IndexManifest, str]:
         data = (folder / MANIFEST).read_bytes()
         content = json.loads(data)
         schema = content.pop("schema")
-        # Those of the first release have no adapters.
-        if schema not in (1, SCHEMA):
+        # Those of earlier releases have no adapters, or say nothing of reordering.
+        if schema not in range(1, SCHEMA + 1):
             raise RegistryError(
                 f"The index in {folder} has schema {schema!r}; this release reads 1 "
-                f"and {SCHEMA}."
+                f"to {SCHEMA}. Build it again, or upgrade with `pip install --upgrade "
+                "keras-bct`."
             )
         return IndexManifest(**content), hashlib.sha256(data).hexdigest()
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

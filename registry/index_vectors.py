@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from keras_bct.adapters import OldToNew
     from registry.gallery import Gallery
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
 
 Floats = npt.NDArray[np.float32]
 
@@ -46,9 +46,11 @@ def prepare(vectors: Floats, first_components: int, distance: str) -> Floats:
     cut = np.ascontiguousarray(vectors[:, :first_components], np.float32)
     if distance != "cosine":
         return cut
-    norms = np.linalg.norm(cut, axis=1, keepdims=True)
+    # In float64: the squares of 1e25 and of 1e-25 leave float32's range.
+    wide = cut.astype(np.float64)
+    norms = np.linalg.norm(wide, axis=1, keepdims=True)
     # A vector of zeros has no direction; it stays, and is as far from all others.
-    scaled: Floats = np.divide(cut, np.where(norms > 0, norms, 1), dtype=np.float32)
+    scaled: Floats = (wide / np.where(norms > 0, norms, 1)).astype(np.float32)
     return scaled
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from registry.cli.command import Command, open_registry
-from registry.cli.output import print_json
+from registry.cli.output import print_json, to_plain
+from registry.index_manifest import read_manifest
 from registry.names import parse_alias
 
 
@@ -41,14 +43,18 @@ def _run(args: argparse.Namespace) -> int:
     else:
         model, alias = parse_alias(args.serve)
         index = registry.publish_index(args.gallery, model, alias, **terms)
+    manifest, _ = read_manifest(Path(index.location))
     if args.json:
-        print_json(index)
+        search = ("method", "leaves_to_search", "reorder", "tree_recall_at_10")
+        print_json(
+            {**to_plain(index), **{name: getattr(manifest, name) for name in search}}
+        )
         return 0
     rows = f"{index.rows:,} rows of {args.gallery}"
     if args.through:
         rows += f" through {', '.join(args.through)}"
     said = f"{index} is built" if args.serve is None else f"{args.serve} serves {index}"
-    print(f"{said}: {rows}, recall@10 {index.recall_at_10:.4f}")
+    print(f"{said}: {rows}, recall@10 {index.recall_at_10:.4f} ({manifest.how()})")
     return 0
 
 

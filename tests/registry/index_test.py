@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from registry import index_recall
 from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.gallery import Gallery
 from registry.index_building import build_index
@@ -106,6 +107,228 @@ def test_recall_is_measured_with_the_queries_that_are_given(tmp_path):
     assert hard.recall_at_10 >= 0.95
 
 
+class FindsThese:
+    """Stands for ScaNN: finds the same rows for every query."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def search_batched(self, queries, **terms):
+        return [self.rows] * len(queries), None
+
+
+class TestRecall:
+    # On a line: the three nearest of 0.0 are 1, 2 and 3, and 4 is as near as 3.
+    LINE = np.array([[0.0], [1.0], [2.0], [3.0], [-3.0], [9.0]], np.float32)
+
+    def trial(self, monkeypatch, neighbors):
+        monkeypatch.setattr(index_recall, "NEIGHBORS", neighbors)
+        return index_recall.Trial.of(self.LINE, np.zeros((2, 1), np.float32), "l2")
+
+    @pytest.mark.parametrize(
+        ("found", "recall"),
+        [
+            ([0, 1, 2, 3], 1),
+            ([0, 1, 2, 4], 1),
+            ([0, 1, 2, 5], 3 / 4),
+            ([5, 4, 3, 2], 3 / 4),
+            ([0, 0, 0, 0], 1 / 4),
+            ([], 0),
+        ],
+    )
+    def test_is_the_share_of_the_nearest_and_a_tie_is_found(
+        self, monkeypatch, found, recall
+    ):
+        trial = self.trial(monkeypatch, 4)
+        assert trial.recall(FindsThese(np.array(found)), None, None) == recall
+
+    def test_a_row_that_is_the_query_is_left_out(self, monkeypatch):
+        monkeypatch.setattr(index_recall, "NEIGHBORS", 1)
+        pairs = np.array([[0.0], [0.1], [5.0], [5.1]], np.float32)
+        trial = index_recall.Trial.of(pairs, None, "l2")
+        # Rows 0 and 1 are each other's nearest; for rows 2 and 3 it finds neither.
+        assert trial.recall(FindsThese(np.array([0, 1])), None, None) == 1 / 2
+
+    def test_rows_that_are_all_equal_are_all_found(self, tmp_path):
+        vectors = np.ones((5000, 4), np.float32)
+        _, manifest = index_of(tmp_path, vectors, "l2")
+        assert (manifest.method, manifest.recall_at_10) == ("tree_ah", 1)
+
+
+class TestATreeThatIsNotGoodEnough:
+    def outlier(self, factor):
+        vectors = np.random.default_rng(0).normal(size=(5000, 16)).astype(np.float32)
+        vectors[7] *= factor
+        return vectors
+
+    def test_is_replaced_by_exact_search_which_the_manifest_says(self, tmp_path):
+        vectors = self.outlier(100)
+        folder, manifest = index_of(tmp_path, vectors, "l2")
+        assert (manifest.method, manifest.recall_at_10) == ("brute_force", 1)
+        assert manifest.tree_recall_at_10 < 0.95
+        assert "since a tree came to 0." in manifest.how()
+        queries = vectors[:20]
+        found = Searcher(folder).search(queries, k=10)
+        assert [[hit.id for hit in hits] for hits in found] == nearest(
+            queries, vectors, "l2", 10
+        )
+
+    @pytest.mark.parametrize(
+        ("distance", "factor"), [("l2", 1e20), ("inner_product", 1e20)]
+    )
+    def test_is_not_tried_where_squares_leave_the_range_of_float32(
+        self, tmp_path, distance, factor
+    ):
+        """ScaNN ends the process there."""
+        vectors = self.outlier(factor)
+        folder, manifest = index_of(tmp_path, vectors, distance)
+        assert (manifest.method, manifest.tree_recall_at_10) == ("brute_force", None)
+        # All others are equally far from the long one, as far as float64 can tell.
+        queries = vectors[:7]
+        found = Searcher(folder).search(queries, k=50)
+        assert [[hit.id for hit in hits] for hits in found] == nearest(
+            queries, vectors, distance, 50
+        )
+
+    def test_more_rows_are_reordered_before_that(self, tmp_path, monkeypatch):
+        asked = []
+
+        def recall(self, searcher, leaves, reorder):
+            asked.append((leaves, reorder))
+            return 0.96 if reorder > 100 else 0.5
+
+        monkeypatch.setattr(index_recall.Trial, "recall", recall)
+        _, manifest = index_of(tmp_path, clustered(5000))
+        assert asked == [
+            (7, 100),
+            (14, 100),
+            (28, 100),
+            (56, 100),
+            (70, 100),
+            (70, 400),
+        ]
+        assert (manifest.method, manifest.recall_at_10) == ("tree_ah", 0.96)
+        assert manifest.how() == "70 of 70 leaves, 400 rows reordered"
+
+    @pytest.mark.parametrize("target", [0, 1.5])
+    def test_a_recall_that_none_has_is_not_asked_for(self, tmp_path, target):
+        gallery = Gallery.create(tmp_path / "gallery", 4)
+        gallery = gallery.append(["a"], np.ones((1, 4), np.float32), OLD)
+        with pytest.raises(UsageError, match="target_recall"):
+            build_index(
+                tmp_path / "index",
+                gallery.read(),
+                gallery="kanji",
+                generation=1,
+                fingerprints={OLD: 1},
+                distance="l2",
+                first_components=4,
+                target_recall=target,
+            )
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A searcher through a tree, and its vectors."""
+    vectors = clustered(5000)
+    folder, manifest = index_of(tmp_path_factory.mktemp("tree"), vectors, "l2")
+    assert manifest.method == "tree_ah"
+    return Searcher(folder), vectors
+
+
+class TestManyNeighbours:
+    @pytest.mark.parametrize("k", [500, 4999, 5000, 6000])
+    def test_all_that_were_asked_for_come_nearest_first(self, tree, k):
+        searcher, vectors = tree
+        queries = clustered(3, seed=1)
+        found = searcher.search(queries, k=k)
+        assert [len(hits) for hits in found] == [min(k, 5000)] * 3
+        # Distances, since rows that are equally near may change places.
+        true = np.sort(((queries[:, None] - vectors[None]) ** 2).sum(-1), axis=1)
+        np.testing.assert_allclose(
+            [[hit.score for hit in hits] for hits in found], true[:, :k], rtol=1e-4
+        )
+
+    @pytest.mark.parametrize("k", [20, 50, 100])
+    def test_some_more_are_found_as_surely_as_ten(self, tree, k):
+        searcher, vectors = tree
+        queries = clustered(50, seed=1)
+        found = searcher.search(queries, k=k)
+        true = nearest(queries, vectors, "l2", k)
+        shares = [
+            len({hit.id for hit in hits} & set(ids)) / k
+            for hits, ids in zip(found, true, strict=True)
+        ]
+        assert np.mean(shares) >= 0.95
+
+    def test_a_tree_that_finds_too_few_is_not_asked_alone(self, tree, monkeypatch):
+        searcher, vectors = tree
+
+        class FindsOne:
+            def search_batched(self, queries, final_num_neighbors, **terms):
+                rows = np.zeros((len(queries), final_num_neighbors), np.uint32)
+                near = np.full(rows.shape, np.nan)
+                near[:, 0] = 0
+                return rows, near
+
+        monkeypatch.setattr(searcher, "_tree", FindsOne())
+        queries = clustered(2, seed=1)
+        found = searcher.search(queries, k=5)
+        assert [[hit.id for hit in hits] for hits in found] == nearest(
+            queries, vectors, "l2", 5
+        )
+
+    @pytest.mark.parametrize("factor", [1e20, 1e-30])
+    def test_queries_beyond_the_range_of_a_tree_are_searched_exactly(
+        self, tree, factor
+    ):
+        searcher, vectors = tree
+        queries = (clustered(2, seed=1) * factor).astype(np.float32)
+        found = searcher.search(queries, k=5)
+        # The query's own square is left out, which would swallow all else.
+        wide = vectors.astype(np.float64)
+        scores = 2 * queries.astype(np.float64) @ wide.T - (wide**2).sum(1)
+        assert {hit.id for hit in found[0]} == {
+            f"row-{n}" for n in np.argsort(-scores[0])[:5]
+        }
+
+
+@pytest.mark.parametrize("length", [1e25, 1e-25, 1e38])
+@pytest.mark.parametrize("rows", [40, 4500])
+def test_cosine_does_not_know_how_long_vectors_are(tmp_path, length, rows):
+    vectors = clustered(rows)
+    vectors /= np.abs(vectors).max()
+    queries = clustered(6, seed=1)
+    queries /= np.abs(queries).max()
+    folder, _ = index_of(tmp_path, (vectors * length).astype(np.float32))
+    found = Searcher(folder).search((queries * length).astype(np.float32), k=3)
+    true = nearest(queries, vectors, "cosine", 3)
+    if rows == 40:
+        assert [[hit.id for hit in hits] for hits in found] == true
+    else:
+        pairs = zip(found, true, strict=True)
+        shares = [len({hit.id for hit in hits} & set(ids)) / 3 for hits, ids in pairs]
+        assert np.mean(shares) >= 0.9
+
+
+def test_an_index_of_an_earlier_release_is_searched(tmp_path):
+    folder, _ = index_of(tmp_path, clustered(30))
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    del content["reorder"], content["tree_recall_at_10"]
+    path.write_text(json.dumps({**content, "schema": 2}))
+    assert len(Searcher(folder).search(clustered(1), k=3)[0]) == 3
+
+
+def test_a_disk_that_is_too_small_is_said_before_the_work(tmp_path, monkeypatch):
+    from registry import index_building
+
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(index_building.shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(RegistryError, match=r"takes 1,920 bytes.*has 1,000 left"):
+        index_of(tmp_path, clustered(30))
+
+
 def test_scores_are_those_of_the_distance(tmp_path):
     vectors = np.array([[3.0, 4.0], [0.0, 2.0]], np.float32)
     query = np.array([[0.0, 1.0]], np.float32)
@@ -180,7 +403,13 @@ def test_no_rows_make_no_index(tmp_path):
 
 @pytest.mark.parametrize(
     ("queries", "k"),
-    [(np.ones((1, 7)), 1), (np.ones(16), 1), (np.ones((1, 16)), 0)],
+    [
+        (np.ones((1, 7)), 1),
+        (np.ones(16), 1),
+        (np.ones((1, 16)), 0),
+        (np.full((1, 16), np.nan), 1),
+        (np.full((1, 16), 1e300), 1),
+    ],
 )
 def test_queries_that_do_not_fit_are_refused(tmp_path, queries, k):
     folder, _ = index_of(tmp_path, clustered(5))

@@ -87,7 +87,8 @@ def test_index_without_an_alias_is_only_built(
     promoted.add_adapter(make_adapter("ridge"))
     done = run("index", "kanji", "--through", "glyphs:1")
     assert done.out == (
-        "glyphs#1 is built: 20 rows of kanji through glyphs:1, recall@10 1.0000\n"
+        "glyphs#1 is built: 20 rows of kanji through glyphs:1, recall@10 1.0000 "
+        "(exact search)\n"
     )
     assert promoted.alias("glyphs@production").index is None
     narrow = run("index", "kanji", "--first-components", "8", "--json").json

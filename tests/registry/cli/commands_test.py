@@ -192,7 +192,8 @@ def test_gallery_imports_stored_embeddings_and_index_serves_them(
     assert run("gallery", "--json").json[0]["rows"] == 12
     served = run("index", "kanji/all", "--serve", "glyphs@production")
     assert served.out == (
-        "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000\n"
+        "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000 "
+        "(exact search)\n"
     )
     assert promoted.alias("glyphs@production").index.name == "glyphs#1"
 
