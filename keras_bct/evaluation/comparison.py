@@ -19,6 +19,8 @@ from keras_bct.evaluation.protocol import Protocol, check_confidence
 
 Floats = npt.NDArray[np.float64]
 
+_REPLICATES = ("difference_replicates", "gain_replicates", "old_old_replicates")
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MetricComparison:
@@ -37,6 +39,9 @@ class MetricComparison:
         negative_flips: The share of answers that were right and are now wrong; None
             for a metric without single answers.
         identities: How many identities were resampled.
+        old_old_replicates: (replicates,) float64 of M(old, old); None in what earlier
+            releases measured, as the next one.
+        chance: What M(old, old) comes to by chance, None where it is not known.
     """
 
     old_old: float
@@ -49,6 +54,8 @@ class MetricComparison:
     gain_replicates: Floats | None
     negative_flips: float | None
     identities: int
+    old_old_replicates: Floats | None = None
+    chance: float | None = None
 
     @property
     def difference(self) -> float:
@@ -59,6 +66,13 @@ class MetricComparison:
         """The two-sided interval of M(new, old) - M(old, old)."""
         check_confidence(confidence)
         return percentile_interval(self.difference_replicates, confidence)
+
+    def baseline_interval(self, confidence: float) -> tuple[float, float] | None:
+        """The two-sided interval of M(old, old), None where it was not kept."""
+        check_confidence(confidence)
+        if self.old_old_replicates is None:
+            return None
+        return percentile_interval(self.old_old_replicates, confidence)
 
     def gain_interval(self, confidence: float) -> tuple[float, float] | None:
         """The two-sided interval of the gain, None where it has no value."""
@@ -103,7 +117,7 @@ class Comparison:
         """The comparison as JSON text; `from_json` gives it back unchanged."""
         values = dataclasses.asdict(self)
         for metric in values["metrics"].values():
-            for key in ("difference_replicates", "gain_replicates"):
+            for key in _REPLICATES:
                 if metric[key] is not None:
                     metric[key] = [
                         x if np.isfinite(x) else None for x in metric[key].tolist()
@@ -133,8 +147,8 @@ class Comparison:
 
 
 def _arrays(metric: dict[str, Any]) -> dict[str, Any]:
-    for key in ("difference_replicates", "gain_replicates"):
-        if metric[key] is not None:
+    for key in _REPLICATES:
+        if metric.get(key) is not None:
             metric[key] = np.array(metric[key], np.float64)
     return metric
 
@@ -263,7 +277,8 @@ def _compare_metric(
 ) -> MetricComparison:
     old, new = old_old.values[metric], new_old.values[metric]
     top = None if paragon is None else paragon.values[metric]
-    difference = new_old.replicates(metric) - old_old.replicates(metric)
+    baseline = old_old.replicates(metric)
+    difference = new_old.replicates(metric) - baseline
     gain, why, gain_replicates = None, "", None
     # An error rate that falls gets better.
     better = 1 if MetricName.parse(metric).higher_is_better else -1
@@ -276,7 +291,7 @@ def _compare_metric(
     else:
         gain = (new - old) / (top - old)
     if paragon is not None:
-        room = paragon.replicates(metric) - old_old.replicates(metric)
+        room = paragon.replicates(metric) - baseline
         with np.errstate(divide="ignore", invalid="ignore"):
             gain_replicates = np.where(better * room > 0, difference / room, np.nan)
     try:
@@ -295,4 +310,6 @@ def _compare_metric(
         gain_replicates=gain_replicates,
         negative_flips=flips,
         identities=old_old.identities(metric),
+        old_old_replicates=baseline,
+        chance=old_old.chance.get(metric),
     )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_bct.evaluation.comparison import Comparison, MetricComparison
+from keras_bct.evaluation.metric_name import MetricName
 from keras_bct.evaluation.protocol import Gate, check_confidence
 
 Answer = Literal["yes", "no", "undecided"]
@@ -43,7 +44,8 @@ def decide(
     For every gate metric the two-sided interval of M(new, old) - M(old, old) must lie
     above zero; where a least gain is asked for, the interval of the gain must not
     reach below it. One metric that fails makes the answer no; otherwise one that is
-    open makes it undecided.
+    open makes it undecided. To exceed a baseline that finds nothing proves nothing:
+    where the interval of M(old, old) reaches down to chance, the answer is no.
 
     Args:
         comparison: The measured numbers.
@@ -70,7 +72,8 @@ def decide(
                 f"{name!r}, measured: {', '.join(comparison.metrics)}."
             )
         metric = comparison.metrics[name]
-        parts = [_ask_criterion(name, metric, confidence)]
+        parts = _refuse_chance(name, metric, confidence)
+        parts.append(_ask_criterion(name, metric, confidence))
         if min_gain is not None:
             parts.append(_ask_gain(name, metric, confidence, min_gain))
         for part in parts:
@@ -86,6 +89,33 @@ def decide(
     if answer == "undecided" and None not in needed:
         enough = max(count or 0 for count in needed)
     return Decision(answer, tuple(reasons), enough)
+
+
+def _refuse_chance(
+    name: str, metric: MetricComparison, confidence: float
+) -> list[Decision]:
+    """Say no where the old model finds nothing in its own gallery."""
+    interval = metric.baseline_interval(confidence)
+    if interval is None or metric.chance is None:
+        return []
+    low, high = interval
+    higher = MetricName.parse(name).higher_is_better
+    if low > metric.chance if higher else high < metric.chance:
+        return []
+    return [
+        Decision(
+            "no",
+            (
+                f"{name}: M(old, old) = {metric.old_old:.4f} with "
+                f"{100 * confidence:g} % interval [{low:.4f}, {high:.4f}] is no better "
+                f"than chance ({metric.chance:.4f}), so nothing can be proven by "
+                "exceeding it. Probably the gallery's vectors were not made by the "
+                "model that embeds the old queries, or the labels are not theirs: "
+                "embed some of the gallery's pictures with it and compare. Or there "
+                "are too few identities to tell.",
+            ),
+        )
+    ]
 
 
 def _ask_criterion(name: str, metric: MetricComparison, confidence: float) -> Decision:

@@ -31,6 +31,7 @@ class Measurement:
         verification: What verification kept, where the protocol asks for it.
         identification: What identification kept, where the protocol asks for it.
         prototype: What prototype classification kept, where the protocol asks for it.
+        chance: For each metric's name what it comes to by chance.
     """
 
     values: dict[str, float]
@@ -41,6 +42,7 @@ class Measurement:
     verification: VerificationStatistics | None = None
     identification: IdentificationStatistics | None = None
     prototype: RetrievalStatistics | None = None
+    chance: Mapping[str, float] = dataclasses.field(default_factory=dict)
     _replicates: dict[str, Floats] = dataclasses.field(default_factory=dict, repr=False)
 
     def replicates(self, metric: str) -> Floats:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from keras_bct.evaluation.all_pairs import AllPairs
 from keras_bct.evaluation.block_pass import Consumer, Execution, run_pass
+from keras_bct.evaluation.chance import chance_levels
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.identification import IdentificationStatistics
 from keras_bct.evaluation.measurement import Measurement
@@ -156,6 +157,12 @@ def measure(
         verification=verification,
         identification=identification,
         prototype=prototype,
+        chance=chance_levels(
+            metrics,
+            relevance.kept_members,
+            relevance.others,
+            len(np.unique(gallery.labels)),
+        ),
     )
     values = {metric.name: measurement.evaluate(metric) for metric in metrics}
     measurement.values.update(values)

@@ -143,10 +143,15 @@ class Relevance:
             _cameras=None if cameras is None else (cameras[0][rows], cameras[1]),
         )
 
+    @property
+    def others(self) -> Integers:
+        """(m,) gallery items of other labels than the query's."""
+        members = np.diff(self._starts)[self.query_codes]
+        return np.asarray(len(self.gallery_codes) - members)
+
     def impostors(self) -> int:
         """How many pairs of a query and a gallery item have two labels."""
-        members = int(np.diff(self._starts)[self.query_codes].sum())
-        return len(self.query_codes) * len(self.gallery_codes) - members
+        return int(self.others.sum())
 
     def _count_kept(self) -> Integers:
         counts = np.empty(len(self.query_codes), np.int64)

@@ -162,3 +162,50 @@ class TestLeastGain:
         numbers = comparison(a=metric(0.3, 0.1))
 
         assert decide(numbers, Gate(confidence=0.9, min_gain=0.7)).answer == "no"
+
+
+class TestABaselineNoBetterThanChance:
+    """What exceeds a baseline that finds nothing proves nothing."""
+
+    def metric(self, old_old, chance, spread=0.009):
+        steps = np.linspace(-1, 1, 2001)
+        return dataclasses.replace(
+            metric(0.5, 0.1),
+            old_old=old_old,
+            old_old_replicates=old_old + spread * steps,
+            chance=chance,
+        )
+
+    def test_is_refused_with_the_likely_reason(self):
+        # 0.0108 with 90 % interval [0.0027, 0.0189]; chance is 0.0104.
+        decision = decide(comparison(**{"retrieval/mAP": self.metric(0.0108, 0.0104)}))
+        assert decision.answer == "no"
+        assert "[0.0027, 0.0189] is no better than chance (0.0104)" in str(decision)
+        assert "were not made by the model that embeds the old queries" in str(decision)
+
+    @pytest.mark.parametrize(
+        ("name", "old_old", "chance", "answer"),
+        [
+            ("retrieval/mAP", 0.02, 0.0104, "yes"),
+            ("retrieval/mAP", 0.0186, 0.0104, "yes"),
+            ("retrieval/mAP", 0.0184, 0.0104, "no"),
+            ("retrieval/mAP", 0.001, 0.0104, "no"),
+            ("verification/EER", 0.48, 0.5, "yes"),
+            ("verification/EER", 0.495, 0.5, "no"),
+            ("verification/EER", 0.6, 0.5, "no"),
+        ],
+    )
+    def test_the_whole_interval_has_to_be_better(self, name, old_old, chance, answer):
+        baseline = self.metric(old_old, chance)
+        assert decide(comparison(**{name: baseline})).answer == answer
+
+    def test_what_earlier_releases_measured_is_not_asked(self):
+        earlier = dataclasses.replace(
+            self.metric(0.01, 0.01), old_old_replicates=None, chance=None
+        )
+        assert decide(comparison(**{"retrieval/mAP": earlier})).answer == "yes"
+
+    def test_can_be_decided_by_another_confidence(self):
+        numbers = comparison(**{"retrieval/mAP": self.metric(0.0184, 0.0104)})
+        assert decide(numbers, confidence=0.9).answer == "no"
+        assert decide(numbers, confidence=0.8).answer == "yes"
