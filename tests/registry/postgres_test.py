@@ -21,7 +21,9 @@ if initdb is None or shutil.which("pg_ctl") is None:
 @pytest.fixture(scope="module")
 def server():
     """A server of its own, which refuses to run as root."""
-    folder = tempfile.mkdtemp(prefix="pg-")
+    # Not in pytest's folders: those are closed to the server's user, and their names
+    # too long for a socket.
+    folder = tempfile.mkdtemp(prefix="pg-", dir="/tmp")
     prefix = []
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres", "postgres")

@@ -1,0 +1,19 @@
+"""What every test of a run shares."""
+
+import tempfile
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_folder(tmp_path_factory):
+    """Where temporary files go, those of children that are killed, too.
+
+    A killed TensorFlow leaves its generated sources behind. pytest keeps what lies in
+    its own folders for three runs and removes it then.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        # Asked for again, and then found in TMPDIR.
+        patch.setattr(tempfile, "tempdir", None)
+        yield
