@@ -24,6 +24,7 @@ from keras_bct.evaluation import (
     measure,
     measure_groups,
     paper_cutoffs,
+    pool_templates,
     write_report,
 )
 from keras_bct.evaluation.report_rows import (
@@ -137,6 +138,18 @@ def run(arguments: argparse.Namespace) -> int:
                 "them in the protocol."
             )
     notes = _notes(protocol, queries, gallery)
+    # First, since a group that cannot be measured ends it all.
+    groups = None
+    if group_of is not None:
+        by_group = measure_groups(
+            protocol, queries, gallery, group_of, execution=execution
+        )
+        groups = {metric: by_group.values(metric) for metric in protocol.metrics}
+        if by_group.queries_without_group:
+            notes.append(
+                f"{by_group.queries_without_group:,} queries without a "
+                f"{arguments.groups} are in no group."
+            )
     measurements: dict[str, Measurement] = {}
     comparison: Comparison | None = None
     decision: Decision | None = None
@@ -171,12 +184,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.curve:
         anew = side("gallery", arguments.new_gallery)
         curve = _curve(protocol, curved, queries, gallery, anew, execution)
-    groups = None
-    if group_of is not None:
-        by_group = measure_groups(
-            protocol, queries, gallery, group_of, execution=execution
-        )
-        groups = {metric: by_group.values(metric) for metric in protocol.metrics}
     _print(protocol, measurements, comparison, decision, groups, curve, notes)
     if arguments.json_path is not None:
         write_json(
@@ -238,6 +245,11 @@ def _curve(
     new: EmbeddingSet,
     execution: Execution,
 ) -> BackfillingCurve:
+    # A template is embedded anew as a whole.
+    queries, old, new = (
+        items if items.templates is None else pool_templates(items)
+        for items in (queries, old, new)
+    )
     return backfilling_curve(
         old,
         new,

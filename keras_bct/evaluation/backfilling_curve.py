@@ -25,9 +25,13 @@ from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.gallery_versions import GalleryVersions
 from keras_bct.evaluation.metric_name import MetricName
+from keras_bct.evaluation.protocol import EXCLUSIONS
 from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.retrieval_curve import retrieval_curves
 from keras_bct.evaluation.scoring import Scoring
+from keras_bct.evaluation.taking_part import only, takes_part, without_label
+from keras_bct.evaluation.templates import refuse_templates
+from keras_bct.text_column import MISSING, text_column
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -42,12 +46,14 @@ class BackfillingCurve:
         cutoffs: For each metric (points,) int64, ascending: so many items are new.
         values: For each metric (points,) float64.
         groups: For each group's name the same values over its queries alone.
+        counts: How many queries and gallery items have no label and were left out.
     """
 
     items: int
     cutoffs: Mapping[str, Integers]
     values: Mapping[str, Floats]
     groups: Mapping[str, Mapping[str, Floats]]
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def area(self, metric: str, group: str | None = None) -> float:
         """The plain mean over the 22 cut-offs of the papers.
@@ -154,21 +160,25 @@ def backfilling_curve(
     """Measures metrics along a backfill, exactly.
 
     Args:
-        old: n gallery items as they are stored (or mapped into the new space).
+        old: n gallery items as they are stored (or mapped into the new space). Those
+            without a label are embedded in their turn, and found by nobody.
         new: The same items embedded anew.
         order: (n,) integers: rows of the gallery in the order of the backfill.
-        queries: m items; None: `new`, as in FastFill, each without itself.
+        queries: m items, those without a label left out; None: `new`, as in FastFill,
+            each without itself.
         metrics: `retrieval/mAP`, `retrieval/CMC@k` or `verification/TAR@FAR=x`.
         cutoffs: (points,) integers ascending, how many items are new; None: 0 to n
             for retrieval, and 101 for TAR, the papers' 22 among them.
         distance: `l2`, `cosine` or `inner_product`.
-        exclude: `self` and `same_camera`.
-        groups: (m,) a name for each query: curves of each group, too.
+        exclude: `self`, `same_camera` and `junk`.
+        groups: (m,) a name for each query: curves of each group, too. A query without
+            one is in no group.
         execution: How the work is done.
 
     Raises:
         ValueError: Sides that hold other items, an order that is no permutation, a
-            metric without a curve, cut-offs out of range.
+            metric without a curve, cut-offs out of range, templates, no item with a
+            label.
 
     Example:
         >>> old = EmbeddingSet(list("ab"), list("xy"), None, np.array([[0.0], [1.0]]))
@@ -183,10 +193,19 @@ def backfilling_curve(
     execution = execution or Execution()
     queries = new if queries is None else queries
     names = [MetricName.parse(name) for name in metrics]
-    order = _check(old, new, order, names, groups, len(queries))
+    order = _check(old, new, order, names, groups, queries, exclude)
     retrieval = [name for name in names if name.task == "retrieval"]
     acceptance = [name for name in names if name.task == "verification"]
-    old, new = old.take(order), new.take(order)
+    group_of = np.zeros(len(queries), np.str_)
+    if groups is not None:
+        group_of = text_column("groups", groups)
+    unlabelled = without_label(queries=queries, gallery=old)
+    asking = takes_part("queries", queries, exclude)
+    stored = takes_part("old", old, exclude)[order]
+    # Of the first c items of the gallery so many take part.
+    taking_part = np.concatenate([[0], np.cumsum(stored)])
+    queries, group_of = only(queries, asking), group_of[asking]
+    old, new = old.take(order[stored]), new.take(order[stored])
     versions = GalleryVersions(
         Scoring.of(distance, queries, old),
         Scoring.of(distance, queries, new),
@@ -197,24 +216,25 @@ def backfilling_curve(
             "`queries` should have at least one whose label the gallery holds. "
             "Received none."
         )
-    group_names, group = np.unique(
-        np.zeros(len(queries), np.str_) if groups is None else np.asarray(groups),
-        return_inverse=True,
-    )
-    chosen = None if cutoffs is None else as_cutoffs(cutoffs, len(old))
+    group_names, group = np.unique(group_of, return_inverse=True)
+    items = len(order)
+    chosen = None if cutoffs is None else as_cutoffs(cutoffs, items)
     curves: dict[str, Floats] = {}
     points: dict[str, Integers] = {}
     if retrieval:
-        at = np.arange(len(old) + 1) if chosen is None else chosen
-        by_group = retrieval_curves(versions, retrieval, at, group, execution)
-        curves |= by_group
+        at = np.arange(items + 1) if chosen is None else chosen
+        moved, back = np.unique(taking_part[at], return_inverse=True)
+        found = retrieval_curves(versions, retrieval, moved, group, execution)
+        curves |= {name: values[:, back] for name, values in found.items()}
         points |= {name.name: at for name in retrieval}
     if acceptance:
-        at = acceptance_cutoffs(len(old)) if chosen is None else chosen
-        curves |= acceptance_curves(versions, acceptance, at, group, execution)
+        at = acceptance_cutoffs(items) if chosen is None else chosen
+        moved, back = np.unique(taking_part[at], return_inverse=True)
+        found = acceptance_curves(versions, acceptance, moved, group, execution)
+        curves |= {name: values[:, back] for name, values in found.items()}
         points |= {name.name: at for name in acceptance}
     return BackfillingCurve(
-        len(old),
+        items,
         points,
         {name.name: curves[name.name][-1] for name in names},
         {}
@@ -222,7 +242,9 @@ def backfilling_curve(
         else {
             str(group_name): {name.name: curves[name.name][i] for name in names}
             for i, group_name in enumerate(group_names)
+            if group_name != MISSING
         },
+        unlabelled,
     )
 
 
@@ -232,7 +254,8 @@ def _check(
     order: npt.NDArray[Any],
     names: Sequence[MetricName],
     groups: npt.NDArray[Any] | None,
-    queries: int,
+    queries: EmbeddingSet,
+    exclude: Sequence[str],
 ) -> Integers:
     """Refuses what has no curve; gives the order as integers."""
     if len(old) != len(new) or (old.ids != new.ids).any():
@@ -247,6 +270,14 @@ def _check(
                 "`metrics` should be retrieval/mAP, retrieval/CMC@k or "
                 f"verification/TAR@FAR=x to have a curve. Received: {name.name!r}."
             )
+    for exclusion in exclude:
+        if exclusion not in EXCLUSIONS:
+            raise ValueError(
+                f"`exclude` should be of {', '.join(EXCLUSIONS)}. Received: "
+                f"{exclusion!r}."
+            )
+    refuse_templates("old", old)
+    refuse_templates("queries", queries)
     order = np.asarray(order)
     if (
         order.dtype.kind not in "iu"
@@ -257,9 +288,9 @@ def _check(
             f"`order` should hold each of the rows 0 to {len(old) - 1} once. "
             f"Received: shape {order.shape}, dtype {order.dtype}."
         )
-    if groups is not None and np.shape(groups) != (queries,):
+    if groups is not None and np.shape(groups) != (len(queries),):
         raise ValueError(
-            f"`groups` should name a group for each of the {queries} queries. "
+            f"`groups` should name a group for each of the {len(queries)} queries. "
             f"Received: shape {np.shape(groups)}."
         )
     return order.astype(np.int64)

@@ -14,6 +14,7 @@ from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.measuring import measure
 from keras_bct.evaluation.protocol import Protocol
+from keras_bct.text_column import MISSING, text_column
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -22,9 +23,11 @@ class GroupMeasurements:
 
     Attributes:
         groups: For each group's name its measurement.
+        queries_without_group: How many were left out, since their group is not known.
     """
 
     groups: Mapping[str, Measurement]
+    queries_without_group: int = 0
 
     def values(self, metric: str) -> dict[str, float]:
         """A metric's value in each group."""
@@ -52,28 +55,35 @@ def measure_groups(
         protocol: What is measured.
         queries: m items.
         gallery: n items.
-        groups: (m,) a name for each query: a gender, a camera, a source.
+        groups: (m,) a name for each query: a gender, a camera, a source. A query
+            without one is in no group.
         execution: How the work is done.
 
     Raises:
-        ValueError: `groups` has another length, or a group cannot be measured; the
-            error names it.
+        ValueError: `groups` has another length or names none, or a group cannot be
+            measured; the error names it.
     """
-    groups = np.asarray(groups)
+    groups = text_column("groups", groups)
     if groups.shape != (len(queries),):
         raise ValueError(
             f"`groups` should name a group for each of the {len(queries)} queries. "
             f"Received: shape {groups.shape}."
         )
+    known = groups != MISSING
+    if not known.any():
+        raise ValueError(
+            "`groups` should name a group for some queries. Received: none for any of "
+            f"the {len(queries)}."
+        )
     result = {}
-    for group in np.unique(groups):
+    for group in np.unique(groups[known]):
         try:
             result[str(group)] = measure(
                 protocol, queries.take(groups == group), gallery, execution=execution
             )
         except ValueError as error:
             raise ValueError(f"group {str(group)!r}: {error}") from error
-    return GroupMeasurements(result)
+    return GroupMeasurements(result, int((~known).sum()))
 
 
 def measure_galleries(

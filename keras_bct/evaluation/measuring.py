@@ -15,15 +15,21 @@ from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.identification import IdentificationStatistics
 from keras_bct.evaluation.measurement import Measurement
 from keras_bct.evaluation.metric_name import MetricName
-from keras_bct.evaluation.pair_list import read_pairs, verify_pairs
+from keras_bct.evaluation.pair_list import listed_rows, read_pairs, verify_pairs
 from keras_bct.evaluation.protocol import Protocol
 from keras_bct.evaluation.prototypes import measure_prototypes
 from keras_bct.evaluation.rank_counts import RankCounts
 from keras_bct.evaluation.ranking_pass import RankingPass
-from keras_bct.evaluation.relevance import Relevance, without_junk
+from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.retrieval import RetrievalStatistics, per_query_values
 from keras_bct.evaluation.scoring import Scoring
-from keras_bct.evaluation.templates import pool_templates
+from keras_bct.evaluation.taking_part import (
+    label_warnings,
+    only,
+    takes_part,
+    without_label,
+)
+from keras_bct.evaluation.templates import pool_templates, refuse_hidden_selves
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -41,10 +47,13 @@ def measure(
 
     Args:
         protocol: Metrics, distance, first components, excluded pairs.
-        queries: m items; those of one template are pooled first.
+        queries: m items; those of one template are pooled first. Items without a
+            label are left out, and counted.
         gallery: n items; likewise.
-        pairs: (k, 2) ids of a query and a gallery item: verification takes these pairs
-            only. None: the file that the protocol names, or all pairs.
+        pairs: (k, 2) ids of a query and a gallery item (or of their templates), or
+            integers, their rows: verification takes these pairs only, less those that
+            are excluded or name an item without a label. None: the file that the
+            protocol names, or all pairs.
         execution: How the work is done; no part of the result depends on it.
 
     Returns:
@@ -53,7 +62,8 @@ def measure(
     Raises:
         ValueError: The sides do not fit each other or the protocol: sizes that
             differ, no camera where the camera rule needs one, a zero vector with
-            cosine, no genuine or impostor pair, no mated or non-mated probe.
+            cosine, no item with a label, no genuine or impostor pair, no mated or
+            non-mated probe, a query that is part of a template of another name.
 
     Example:
         >>> from keras_bct.evaluation import Source
@@ -65,20 +75,29 @@ def measure(
         0.8333
     """
     execution = execution or Execution()
+    unlabelled = without_label(queries=queries, gallery=gallery)
+    if "self" in protocol.exclude:
+        refuse_hidden_selves(queries, gallery)
     if queries.templates is not None:
         queries = pool_templates(queries)
     if gallery.templates is not None:
         gallery = pool_templates(gallery)
-    if "junk" in protocol.exclude:
-        queries = without_junk("queries", queries)
-        gallery = without_junk("gallery", gallery)
-    scoring = Scoring.of(protocol.distance, queries, gallery, protocol.first_components)
-    relevance = Relevance.of(queries, gallery, protocol.exclude)
     metrics = protocol.metric_names
     tasks = {metric.task for metric in metrics}
     if pairs is None and protocol.pairs is not None and "verification" in tasks:
         pairs = read_pairs(protocol.locate(protocol.pairs))
-    _check_answers(metrics, relevance, all_pairs=pairs is None)
+    asking = takes_part("queries", queries, protocol.exclude)
+    stored = takes_part("gallery", gallery, protocol.exclude)
+    listed = None if pairs is None else listed_rows(queries, gallery, pairs)
+    queries, gallery = only(queries, asking), only(gallery, stored)
+    scoring = Scoring.of(protocol.distance, queries, gallery, protocol.first_components)
+    relevance = Relevance.of(queries, gallery, protocol.exclude)
+    _check_answers(metrics, relevance, all_pairs=listed is None)
+    pairs_left_out = 0
+    if listed is not None:
+        pairs_left_out = len(listed)
+        listed = _counted(listed, asking, stored, relevance)
+        pairs_left_out -= len(listed)
 
     ranking = None
     best = np.zeros((len(queries), 3), np.int64)
@@ -98,7 +117,7 @@ def measure(
     verification = None
     rates = [m.rate for m in metrics if m.task == "verification" and m.rate]
     equal_error = any(m.kind == "EER" for m in metrics)
-    if "verification" in tasks and pairs is None:
+    if "verification" in tasks and listed is None:
         all_pairs = AllPairs(
             scoring,
             relevance,
@@ -114,9 +133,9 @@ def measure(
         run_pass(scoring, relevance, consumers, execution, "all pairs")
     if all_pairs is not None:
         verification = all_pairs.finish()
-    elif pairs is not None and "verification" in tasks:
+    elif listed is not None and "verification" in tasks:
         verification = verify_pairs(
-            scoring, queries, gallery, pairs, rates, equal_error, execution
+            scoring, relevance, listed, rates, equal_error, execution
         )
 
     answerable = relevance.kept_members > 0
@@ -124,6 +143,7 @@ def measure(
         "queries": len(queries),
         "gallery": len(gallery),
         "queries_without_relevant": int((~answerable).sum()),
+        **unlabelled,
     }
     retrieval = None
     if retrieval_metrics:
@@ -145,13 +165,15 @@ def measure(
     if verification is not None:
         counts["genuine_pairs"] = verification.genuine_total
         counts["impostor_pairs"] = verification.pairs.total
+        if listed is not None:
+            counts["listed_pairs_left_out"] = pairs_left_out
     prototype = None
     if "prototype" in tasks:
         prototype = measure_prototypes(protocol, queries, gallery, relevance, execution)
     measurement = Measurement(
         values={},
         counts=counts,
-        warnings=_warn(metrics, counts),
+        warnings=label_warnings(counts) + _warn(metrics, counts),
         bootstrap=protocol.bootstrap,
         retrieval=retrieval,
         verification=verification,
@@ -167,6 +189,21 @@ def measure(
     values = {metric.name: measurement.evaluate(metric) for metric in metrics}
     measurement.values.update(values)
     return measurement
+
+
+def _counted(
+    listed: Integers,
+    asking: npt.NDArray[np.bool_],
+    stored: npt.NDArray[np.bool_],
+    relevance: Relevance,
+) -> Integers:
+    """The listed pairs that count, as rows of what takes part."""
+    rows, columns = listed[asking[listed[:, 0]] & stored[listed[:, 1]]].T
+    rows = (np.cumsum(asking) - 1)[rows]
+    columns = (np.cumsum(stored) - 1)[columns]
+    genuine = relevance.query_codes[rows] == relevance.gallery_codes[columns]
+    counts = ~(genuine & relevance.excluded(rows, columns))
+    return np.stack([rows[counts], columns[counts]], axis=1)
 
 
 def _check_answers(
@@ -199,8 +236,13 @@ def _check_answers(
 
 
 def _warn(metrics: Sequence[MetricName], counts: dict[str, int]) -> tuple[str, ...]:
-    """Says which rates lie below what the number of negatives can resolve."""
+    """Says what was left out of a list, and which rates the negatives cannot tell."""
     warnings = []
+    if counts.get("listed_pairs_left_out"):
+        warnings.append(
+            f"{counts['listed_pairs_left_out']:,} of the listed pairs were left out: "
+            "an item has no label or is junk, or `exclude` takes the pair out."
+        )
     for metric in metrics:
         if metric.rate is None:
             continue

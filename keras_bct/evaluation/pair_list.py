@@ -21,6 +21,7 @@ from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.impostor_pass import ScoreGrid
 from keras_bct.evaluation.ordered_map import ordered_map
 from keras_bct.evaluation.progress import progress_bar
+from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.scoring import Scoring
 from keras_bct.evaluation.verification import (
     ListedPairCounts,
@@ -64,9 +65,8 @@ def read_pairs(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
 
 def verify_pairs(
     scoring: Scoring,
-    queries: EmbeddingSet,
-    gallery: EmbeddingSet,
-    pairs: npt.NDArray[Any],
+    relevance: Relevance,
+    pairs: Integers,
     rates: Sequence[float],
     equal_error: bool,
     execution: Execution,
@@ -75,25 +75,20 @@ def verify_pairs(
 
     Args:
         scoring: Scores the pairs.
-        queries: m items, the first of each pair.
-        gallery: n items, the second of each pair.
-        pairs: (k, 2) ids, or integers: rows of `queries` and of `gallery`.
+        relevance: Tells which pairs are of one label.
+        pairs: (k, 2) int64, rows of the queries and of the gallery.
         rates: The FARs asked for.
         equal_error: Whether the equal error rate is asked for.
         execution: How the work is done.
 
     Raises:
-        ValueError: An id that a side lacks, a row out of range, or no genuine or no
-            impostor pair.
+        ValueError: No genuine or no impostor pair.
     """
     from keras_bct.evaluation.kernels.impostors import scan_pairs
 
-    rows, columns = _rows_of(queries.ids, gallery.ids, pairs)
-    identities, identity = np.unique(
-        np.concatenate([queries.labels, gallery.labels]), return_inverse=True
-    )
-    codes = identity.astype(np.int32)
-    first, second = codes[: len(queries)][rows], codes[len(queries) :][columns]
+    rows, columns = np.ascontiguousarray(pairs.T)
+    first = relevance.query_codes[rows].astype(np.int32)
+    second = relevance.gallery_codes[columns].astype(np.int32)
     genuine_pairs = int(np.count_nonzero(first == second))
     total = len(rows) - genuine_pairs
     if not genuine_pairs or not total:
@@ -154,7 +149,7 @@ def verify_pairs(
     if equal_error:
         error = _equal_error(impostors.scores, genuine.scores)
     return VerificationStatistics(
-        identities,
+        relevance.identities,
         genuine,
         {rate: impostors for rate in rates},
         thresholds,
@@ -220,11 +215,19 @@ def _grid_over(scoring: Scoring, rows: Integers, columns: Integers) -> ScoreGrid
     )
 
 
-def _rows_of(
-    query_ids: npt.NDArray[np.str_],
-    gallery_ids: npt.NDArray[np.str_],
-    pairs: npt.NDArray[Any],
-) -> tuple[Integers, Integers]:
+def listed_rows(
+    queries: EmbeddingSet, gallery: EmbeddingSet, pairs: npt.NDArray[Any]
+) -> Integers:
+    """(k, 2) int64, the rows that a list of pairs names.
+
+    Args:
+        queries: m items, the first of each pair.
+        gallery: n items, the second of each pair.
+        pairs: (k, 2) ids, or integers: rows already.
+
+    Raises:
+        ValueError: An id that a side lacks, a row out of range, another shape.
+    """
     pairs = np.asarray(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
         raise ValueError(
@@ -232,8 +235,8 @@ def _rows_of(
         )
     columns = []
     for name, ids, wanted in (
-        ("queries", query_ids, pairs[:, 0]),
-        ("gallery", gallery_ids, pairs[:, 1]),
+        ("queries", queries.ids, pairs[:, 0]),
+        ("gallery", gallery.ids, pairs[:, 1]),
     ):
         if wanted.dtype.kind in "iu":
             outside = (wanted < 0) | (wanted >= len(ids))
@@ -242,7 +245,7 @@ def _rows_of(
                     f"`pairs` should name rows of `{name}`, 0 to {len(ids) - 1}. "
                     f"Received: {wanted[outside][0]}."
                 )
-            columns.append(np.ascontiguousarray(wanted, np.int64))
+            columns.append(wanted.astype(np.int64))
             continue
         order = np.argsort(ids)
         place = np.minimum(np.searchsorted(ids[order], wanted), len(ids) - 1)
@@ -255,4 +258,4 @@ def _rows_of(
                 "it lacks."
             )
         columns.append(found.astype(np.int64))
-    return columns[0], columns[1]
+    return np.stack(columns, axis=1)

@@ -21,16 +21,20 @@ from keras_bct.evaluation.ranking_pass import RankingPass
 from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.retrieval import RetrievalStatistics
 from keras_bct.evaluation.scoring import Scoring
+from keras_bct.evaluation.taking_part import only, takes_part
 
 
 def prototypes_of(gallery: EmbeddingSet) -> EmbeddingSet:
     """The mean raw embedding of each class.
 
     Args:
-        gallery: n items of k labels.
+        gallery: n items of k labels; those without one are in no mean.
 
     Returns:
         k items in the order of the labels; a label is its own id.
+
+    Raises:
+        ValueError: No item has a label.
 
     Example:
         >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 4.0]])
@@ -39,6 +43,7 @@ def prototypes_of(gallery: EmbeddingSet) -> EmbeddingSet:
         ... ).embeddings.tolist()
         [[0.5, 0.5], [0.0, 4.0]]
     """
+    gallery = only(gallery, takes_part("gallery", gallery, ()))
     labels, code = np.unique(gallery.labels, return_inverse=True)
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(len(labels)))

@@ -26,6 +26,13 @@ from keras_bct.evaluation.ranking_pass import RankingPass
 from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.retrieval import RetrievalStatistics, per_query_values
 from keras_bct.evaluation.scoring import Scoring
+from keras_bct.evaluation.taking_part import (
+    label_warnings,
+    only,
+    takes_part,
+    without_label,
+)
+from keras_bct.evaluation.templates import refuse_templates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -97,15 +104,16 @@ def measure_rank_merge(
 
     Args:
         protocol: Retrieval metrics, distance, excluded pairs.
-        old_queries: m items by the old version.
-        old_gallery: n items by the old version.
+        old_queries: m items by the old version. Items without a label are left out,
+            and counted.
+        old_gallery: n items by the old version; likewise.
         new_queries: The same queries, in the same order, by the new version.
         new_gallery: Those gallery items that have been embedded anew, in any order.
         execution: How the work is done.
 
     Raises:
         ValueError: Metrics of other tasks, queries that differ, new items that the old
-            gallery lacks, or what `measure` refuses.
+            gallery lacks, templates, or what `measure` refuses.
     """
     execution = execution or Execution()
     metrics = protocol.metric_names
@@ -117,7 +125,18 @@ def measure_rank_merge(
             f"{others or protocol.exclude}, first_components "
             f"{protocol.first_components}."
         )
+    for name, side in (
+        ("old_queries", old_queries),
+        ("old_gallery", old_gallery),
+        ("new_gallery", new_gallery),
+    ):
+        refuse_templates(name, side)
     check_same_items("new_queries", new_queries, "old_queries", old_queries)
+    unlabelled = without_label(queries=old_queries, gallery=old_gallery)
+    asking = takes_part("old_queries", old_queries, ())
+    old_queries, new_queries = only(old_queries, asking), only(new_queries, asking)
+    old_gallery = only(old_gallery, takes_part("old_gallery", old_gallery, ()))
+    new_gallery = only(new_gallery, takes_part("new_gallery", new_gallery, ()))
     scoring = _MergedScoring.of(
         protocol.distance,
         (old_queries, old_gallery),
@@ -146,8 +165,9 @@ def measure_rank_merge(
             "queries": len(old_queries),
             "gallery": len(old_gallery),
             "queries_without_relevant": int((relevance.kept_members == 0).sum()),
+            **unlabelled,
         },
-        warnings=(),
+        warnings=label_warnings(unlabelled),
         bootstrap=protocol.bootstrap,
         retrieval=statistics,
     )

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.text_column import MISSING
 
 Integers = npt.NDArray[np.int64]
-
-JUNK_LABEL = "-1"
-"""The label of items that count neither for nor against (as in Market-1501)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,7 +60,8 @@ class Relevance:
         Args:
             queries: m items.
             gallery: n items.
-            exclude: `self` and `same_camera`; junk is taken out by `without_junk`.
+            exclude: `self` and `same_camera`; junk is left out before. An item
+                whose camera is not known is of no one's camera.
 
         Raises:
             ValueError: A camera rule without cameras, or an id that has one label as
@@ -89,12 +88,14 @@ class Relevance:
             if queries.cameras is None or gallery.cameras is None:
                 raise ValueError(
                     "`exclude: [same_camera]` needs cameras on both sides. Received "
-                    "a side without; name its `camera` in the protocol."
+                    "a side without; name its `camera` in the protocol. A side has "
+                    "none either where a template has several."
                 )
             _, camera_codes = np.unique(
                 np.concatenate([queries.cameras, gallery.cameras]), return_inverse=True
             )
-            cameras = (camera_codes[: len(queries)], camera_codes[len(queries) :])
+            asking, stored = camera_codes[: len(queries)], camera_codes[len(queries) :]
+            cameras = (np.where(queries.cameras == MISSING, -1, asking), stored)
         order = np.argsort(gallery_codes, kind="stable")
         counts = np.bincount(gallery_codes, minlength=len(identities))
         starts = np.concatenate([[0], np.cumsum(counts)])
@@ -125,12 +126,22 @@ class Relevance:
         row = np.repeat(np.arange(len(codes)), counts)
         place = np.arange(offsets[-1]) - offsets[row] + self._starts[codes][row]
         columns = self._order[place]
-        kept = np.ones(len(columns), bool)
+        excluded = self.excluded(row + (rows.start or 0), columns)
+        return Members(offsets, row, columns, ~excluded)
+
+    def excluded(self, rows: Integers, columns: Integers) -> npt.NDArray[np.bool_]:
+        """(pairs,) whether each pair does not count.
+
+        Args:
+            rows: (pairs,) queries.
+            columns: (pairs,) gallery items of their labels.
+        """
+        excluded = np.zeros(len(rows), bool)
         if self._own is not None:
-            kept &= columns != self._own[rows][row]
+            excluded |= columns == self._own[rows]
         if self._cameras is not None:
-            kept &= self._cameras[0][rows][row] != self._cameras[1][columns]
-        return Members(offsets, row, columns, kept)
+            excluded |= self._cameras[0][rows] == self._cameras[1][columns]
+        return excluded
 
     def take_queries(self, rows: Integers) -> Relevance:
         """The relevance of some queries to the same gallery."""
@@ -162,21 +173,6 @@ class Relevance:
                 members.rows[members.kept], minlength=len(members.offsets) - 1
             )
         return counts
-
-
-def without_junk(name: str, items: EmbeddingSet) -> EmbeddingSet:
-    """Takes out the items labelled `-1`.
-
-    Raises:
-        ValueError: Nothing else is left.
-    """
-    kept = items.labels != JUNK_LABEL
-    if not kept.any():
-        raise ValueError(
-            f"`{name}` should hold items that are not junk (label {JUNK_LABEL!r}). "
-            f"Received: {len(items)} items, all junk."
-        )
-    return items if kept.all() else items.take(kept)
 
 
 def _own_items(queries: EmbeddingSet, gallery: EmbeddingSet) -> Integers:

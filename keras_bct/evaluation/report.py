@@ -126,7 +126,7 @@ def write_report(
     warnings = dict.fromkeys(w for m in measurements.values() for w in m.warnings)
     if warnings:
         items = "".join(f"<li>{html.escape(w)}</li>" for w in warnings)
-        parts.append(f"<h2>What the data cannot resolve</h2><ul>{items}</ul>")
+        parts.append(f"<h2>Warnings</h2><ul>{items}</ul>")
     colours = "".join(
         f".c{i}{{stroke:var(--c{i})}} span.c{i}{{color:var(--c{i})}}"
         for i in range(COLOURS)

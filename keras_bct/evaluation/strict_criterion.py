@@ -24,6 +24,7 @@ from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.protocol import check_confidence
 from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.scoring import Scoring
+from keras_bct.evaluation.taking_part import only, takes_part
 
 Integers = npt.NDArray[np.int64]
 
@@ -76,10 +77,13 @@ class StrictCriterion:
     Attributes:
         different: Over pairs of different classes.
         same: Over pairs of one class.
+        items_without_label: How many items were left out: nobody knows of which kind
+            their pairs are.
     """
 
     different: PairShare
     same: PairShare
+    items_without_label: int = 0
 
 
 def strict_criterion(
@@ -96,7 +100,7 @@ def strict_criterion(
     """Measures the two shares of the strict criterion.
 
     Args:
-        old: n items, embedded by the old model.
+        old: n items, embedded by the old model; those without a label are left out.
         new: The same items, embedded by the new model.
         distance: `l2`, `cosine` or `inner_product`.
         first_components: Compare only the first K components.
@@ -123,6 +127,8 @@ def strict_criterion(
             "`new` should hold the items of `old` in the same order, two or more. "
             f"Received: {len(new)} and {len(old)} items."
         )
+    labelled = takes_part("old", old, ())
+    old, new = only(old, labelled), only(new, labelled)
     sides = (
         Scoring.of(distance, old, old, first_components),
         Scoring.of(distance, new, old, first_components),
@@ -143,6 +149,7 @@ def strict_criterion(
     return StrictCriterion(
         PairShare(holds_different, pairs_different, of_different, confidence),
         PairShare(holds_same, pairs_same, of_same, confidence),
+        int((~labelled).sum()),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.text_column import MISSING
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -20,6 +21,10 @@ def pool_templates(items: EmbeddingSet) -> EmbeddingSet:
     as IJB-C prescribes. Qualities weigh the frames of a medium, and a medium by the
     mean quality of its frames. Cosine normalises the result at use.
 
+    An item without a template is one of its own, named as the item; one without a
+    medium is a medium of its own. Items without a label are left out of a template
+    that has one, and stay without a label where they are a whole template.
+
     Args:
         items: n items with templates, and media and qualities where known.
 
@@ -28,8 +33,8 @@ def pool_templates(items: EmbeddingSet) -> EmbeddingSet:
         camera is that of its items, and there are none where a template has several.
 
     Raises:
-        ValueError: No templates, a template of two labels, or one whose qualities are
-            all zero.
+        ValueError: No templates, a template of two labels, one whose qualities are
+            all zero, or one that is called as an item without a template is.
 
     Example:
         A picture, and a video of two frames.
@@ -47,8 +52,12 @@ def pool_templates(items: EmbeddingSet) -> EmbeddingSet:
     """
     if items.templates is None:
         raise ValueError("`items` should have templates. Received a set without.")
+    labelled = items.labels != MISSING
+    if not labelled.all():
+        of_items = template_names(items)
+        items = items.take(labelled | ~np.isin(of_items, of_items[labelled]))
     names, first, template = np.unique(
-        items.templates, return_index=True, return_inverse=True
+        template_names(items), return_index=True, return_inverse=True
     )
     labels = items.labels[first]
     clash = np.flatnonzero(items.labels != labels[template])
@@ -56,7 +65,7 @@ def pool_templates(items: EmbeddingSet) -> EmbeddingSet:
         row = clash[0]
         raise ValueError(
             "`templates` should hold items of one label each. Received: template "
-            f"{str(items.templates[row])!r} with {str(labels[template[row]])!r} and "
+            f"{str(names[template[row]])!r} with {str(labels[template[row]])!r} and "
             f"{str(items.labels[row])!r}."
         )
     weights = np.ones(len(items))
@@ -65,10 +74,11 @@ def pool_templates(items: EmbeddingSet) -> EmbeddingSet:
     # A medium belongs to one template, so videos of two templates may share a name.
     media = np.arange(len(items))
     if items.media is not None:
+        named = np.unique(items.media, return_inverse=True)[1]
+        own = len(items) + media
+        medium = np.where(items.media == MISSING, own, named)
         _, media = np.unique(
-            np.stack([template, np.unique(items.media, return_inverse=True)[1]], 1),
-            axis=0,
-            return_inverse=True,
+            np.stack([template, medium], 1), axis=0, return_inverse=True
         )
         media = media.ravel()
     rows, weight = _means(items.embeddings, media, weights)
@@ -86,6 +96,64 @@ def pool_templates(items: EmbeddingSet) -> EmbeddingSet:
         _common(items.cameras, first, template),
         pooled.astype(np.float32),
     )
+
+
+def template_names(items: EmbeddingSet) -> npt.NDArray[np.str_]:
+    """(n,) the template of each item; its own id where it has none.
+
+    Raises:
+        ValueError: A template is called as an item without one is.
+    """
+    if items.templates is None:
+        return items.ids
+    alone = items.templates == MISSING
+    clash = np.flatnonzero(alone & np.isin(items.ids, items.templates[~alone]))
+    if len(clash):
+        raise ValueError(
+            "`templates` should not be called as an item that has none, which is a "
+            f"template of its own. Received: id {str(items.ids[clash[0]])!r} without a "
+            "template, and a template of that name; give the item its template."
+        )
+    return np.where(alone, items.ids, items.templates)
+
+
+def refuse_templates(name: str, items: EmbeddingSet) -> None:
+    """Refuses a set with templates where items are taken one by one.
+
+    Raises:
+        ValueError: It has some.
+    """
+    if items.templates is not None:
+        raise ValueError(
+            f"`{name}` should be without templates: its items are taken one by one "
+            "here. Received some; pool them first, by `pool_templates`."
+        )
+
+
+def refuse_hidden_selves(queries: EmbeddingSet, gallery: EmbeddingSet) -> None:
+    """Refuses an item that is in templates of two names on the two sides.
+
+    `exclude: [self]` goes by the names of templates: such an item would be compared
+    with a mean that contains it.
+
+    Raises:
+        ValueError: There is one.
+    """
+    if queries.templates is None and gallery.templates is None:
+        return
+    shared, asking, stored = np.intersect1d(queries.ids, gallery.ids, True, True)
+    left = template_names(queries)[asking]
+    right = template_names(gallery)[stored]
+    differ = np.flatnonzero(left != right)
+    if len(differ):
+        first = differ[0]
+        raise ValueError(
+            "`exclude: [self]` needs an item of both sides to be in templates of one "
+            f"name, else it is compared with itself. Received: id "
+            f"{str(shared[first])!r} in {str(left[first])!r} of the queries and in "
+            f"{str(right[first])!r} of the gallery, and {len(differ) - 1} more. Name "
+            "both alike, take the items out of one side, or leave `self` out."
+        )
 
 
 def _means(

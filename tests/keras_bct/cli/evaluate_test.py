@@ -129,6 +129,37 @@ def test_two_models_are_compared_and_the_gate_answers(folder, capsys):
     assert f"Gate: {decision.answer}" in capsys.readouterr().out
 
 
+def test_a_group_that_cannot_be_measured_is_named_before_the_rest_is(
+    folder, capsys, monkeypatch
+):
+    monkeypatch.setattr(
+        "keras_bct.cli.evaluate.measure", lambda *_, **__: pytest.fail("measured")
+    )
+
+    assert run(folder, "--groups", "label") == 2
+    assert "group 'person 00'" in capsys.readouterr().err
+
+
+def test_items_without_a_label_are_counted_and_warned_of(folder, capsys):
+    queries = side(folder, "old-queries")
+    labels = np.where(np.arange(108) % 4 == 0, "", queries.labels)
+    np.savez(folder / "old-queries.npz", **columns(queries) | {"label": labels})
+    paths = ["--json", str(folder / "out.json"), "--html", str(folder / "out.html")]
+
+    assert run(folder, "--groups", "camera", *paths) == 0
+
+    warning = "27 items of the queries have no label and were left out."
+    printed = capsys.readouterr().out
+    assert "27 queries without label" in printed
+    assert f"Warning: {warning}" in printed
+    result = json.loads((folder / "out.json").read_text())
+    assert result["counts"]["queries_without_label"] == 27
+    assert warning in result["warnings"]
+    page = (folder / "out.html").read_text()
+    assert warning in page
+    assert "27 queries without label" in page
+
+
 def test_groups_are_measured_on_request(folder, capsys):
     assert run(folder, "--groups", "camera", "--json", str(folder / "out.json")) == 0
 
