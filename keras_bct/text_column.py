@@ -20,8 +20,8 @@ def text_column(name: str, values: Any, *, required: bool = False) -> NDArray[np
     """Turn a column of ids, labels, cameras or class names into text.
 
     None, NaN, NaT, pandas' NA, null, a masked value, `""` and `b""` are missing, and
-    become `""`. Bytes are UTF-8; zeros that pad them are left out. Numbers are whole:
-    as pandas makes `1.0` of an integer in a column with a gap, it reads `"1"`.
+    become `""`. Bytes are UTF-8. Numbers are whole: as pandas makes `1.0` of an integer
+    in a column with a gap, it reads `"1"`.
 
     Args:
         name: The caller's name of the argument.
@@ -52,10 +52,15 @@ def text_column(name: str, values: Any, *, required: bool = False) -> NDArray[np
 
 def _column(name: str, values: Any) -> NDArray[np.str_]:
     if hasattr(values, "to_pylist"):
-        # Arrow's integers with nulls would be floats in NumPy; its short floats have
-        # fewer digits than Python's, which is lost in a list.
-        short = str(values.type) in ("halffloat", "float")
-        values = np.asarray(values) if short else values.to_pylist()
+        kind = str(values.type)
+        if kind in ("halffloat", "float"):
+            # They have fewer digits than Python's floats, of which a list would be.
+            values = np.asarray(values)
+        else:
+            # A list, as NumPy would make floats of integers with nulls.
+            values = values.to_pylist()
+        if kind.startswith("fixed_size_binary"):
+            values = [value and value.rstrip(b"\0") for value in values]
     elif hasattr(values, "__array__") and not isinstance(values, np.ndarray):
         values = np.asarray(values)
     if isinstance(values, np.ndarray) and values.ndim != 1:
@@ -92,15 +97,17 @@ def _text(name: str, row: int, value: Any) -> str:
 def _characters(name: str, row: int, value: str | bytes) -> str:
     try:
         if isinstance(value, bytes):
-            return value.rstrip(b"\0").decode()
-        if not value.isascii():
-            value.encode()
+            text = value.decode()
+        else:
+            text = str(value)
+            if not text.isascii():
+                text.encode()
     except UnicodeError:
         raise _refused(name, row, value) from None
     # NumPy would cut it off, and make one name of two.
-    if value.endswith("\0"):
+    if text.endswith("\0"):
         raise _refused(name, row, value)
-    return str(value)
+    return text
 
 
 def _is_missing(value: Any) -> bool:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Literal
 
-import numpy as np
-
 from keras_bct.evaluation import EmbeddingSet, Protocol, Source, read_embeddings
-from keras_bct.file_patterns import matching_files
+from keras_bct.tables import read_vectors
 
 SideName = Literal["queries", "gallery"]
 
@@ -45,11 +43,12 @@ def load_side(
         pictures = _read_pictures(protocol, side)
         embedder = load_embedder(given)
         return _join(pictures, embedder.embed_bytes(pictures.images, pictures.ids))
-    if given.endswith(".npy") and source.source == "tfrecord":
-        rows = np.load(given, mmap_mode="r", allow_pickle=False)
-        return _join(_read_pictures(protocol, side), rows)
-    if ".tfrecord" in os.path.basename(given):
-        return _read_embedding_records(given, source)
+    if given.lower().endswith(".npy") and source.source == "tfrecord":
+        vectors = read_vectors(given)
+        try:
+            return _join(_read_pictures(protocol, side), vectors)
+        except ValueError as error:
+            raise ValueError(f"{given}: {error}") from error
     return read_embeddings(given, source)
 
 
@@ -86,42 +85,3 @@ def _read_pictures(protocol: Protocol, side: SideName) -> Any:
         template=source.template,
         medium=source.medium,
     )
-
-
-def _read_embedding_records(path: str, source: Source) -> EmbeddingSet:
-    """Reads `tf.train.Example`s with an `embedding` of floats, and bytes for names."""
-    import tensorflow as tf
-
-    files = matching_files(path)
-    named = {
-        "ids": source.id,
-        "labels": source.label,
-        "cameras": source.camera,
-        "templates": source.template,
-        "media": source.medium,
-    }
-    columns = {name: feature for name, feature in named.items() if feature is not None}
-    values: dict[str, list[Any]] = {name: [] for name in columns}
-    rows: list[Any] = []
-    for file in files:
-        with open(file, "rb") as stream:
-            compression = "GZIP" if stream.read(2) == b"\x1f\x8b" else ""
-        for record in tf.data.TFRecordDataset(file, compression).as_numpy_iterator():
-            features = tf.train.Example.FromString(record).features.feature
-            missing = set(columns.values()) - set(features)
-            if missing or not features["embedding"].float_list.value:
-                raise ValueError(
-                    f"{file}: every record should have {', '.join(sorted(missing))} "
-                    f"and an embedding of floats. Received: {', '.join(features)}."
-                )
-            rows.append(np.array(features["embedding"].float_list.value, np.float32))
-            for name in values:
-                values[name].append(features[columns[name]].bytes_list.value[0])
-    if len({len(row) for row in rows}) > 1:
-        raise ValueError(f"{path}: every embedding should be of one size.")
-    found: dict[str, Any] = {
-        name: np.array(column, object) for name, column in values.items()
-    }
-    found.setdefault("cameras", None)
-    found["embeddings"] = np.stack(rows) if rows else np.zeros((0, 1), np.float32)
-    return EmbeddingSet(**found)

@@ -1,10 +1,9 @@
-"""Embeddings in files that other tools write: npy, npz, Parquet, Arrow."""
+"""Embeddings in files that other tools write, as a set."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,16 @@ import numpy as np
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.protocol import Protocol, Source
 from keras_bct.file_patterns import matching_files
+from keras_bct.tables import Columns, read_table
 
-_EMBEDDING = "embedding"
 _BYTES_PER_READ = 2**20
 
 
 def read_embeddings(path: str | os.PathLike[str], columns: Source) -> EmbeddingSet:
-    """Reads a set of embeddings from a file.
+    """Reads a set of embeddings from a file that `read_table` can read.
 
     The names of the id, label, camera, template, medium and quality columns are those
     of the source; the embeddings are in `embedding`.
-
-    - `.npz`: one array per column.
-    - `.npy`: the embeddings, memory-mapped; the other columns in a CSV file beside it,
-      `faces.csv` for `faces.npy`, row for row.
-    - `.parquet`, `.arrow`: one column each, embeddings as lists of floats.
 
     Args:
         path: The file, or a glob pattern of several that are read in their order.
@@ -35,26 +29,38 @@ def read_embeddings(path: str | os.PathLike[str], columns: Source) -> EmbeddingS
 
     Raises:
         FileNotFoundError: No file matches.
-        ValueError: An unknown ending, a missing column, or what no set can hold.
+        ValueError: A file that cannot be read, a missing column, or what no set can
+            hold; the message names the file, and the row or the id.
     """
+    named = {
+        "ids": columns.id,
+        "labels": columns.label,
+        "cameras": columns.camera,
+        "templates": columns.template,
+        "media": columns.medium,
+        "qualities": columns.quality,
+    }
+    there = {name: column for name, column in named.items() if column is not None}
+    quality = there.get("qualities")
+    wanted = Columns(
+        id=columns.id,
+        names=tuple(column for column in there.values() if column != quality),
+        numbers=() if quality is None else (quality,),
+    )
     files = matching_files(path)
-    parts = [_read_file(file, columns) for file in files]
-    if len(parts) == 1:
-        merged = parts[0]
-    else:
-        merged = {
-            name: np.concatenate([part[name] for part in parts]) for name in parts[0]
-        }
+    parts = [read_table(file, wanted) for file in files]
+    _refuse_other_sizes(files, [part[wanted.embedding].shape[1] for part in parts])
+    merged: dict[str, Any] = {
+        # One file's embeddings stay on disk.
+        name: parts[0][name]
+        if len(parts) == 1
+        else np.concatenate([part[name] for part in parts])
+        for name in wanted.wanted
+    }
+    given: dict[str, Any] = {name: merged[column] for name, column in there.items()}
+    given.setdefault("cameras", None)
     try:
-        return EmbeddingSet(
-            ids=merged[columns.id],
-            labels=merged[columns.label],
-            cameras=_optional(merged, columns.camera),
-            embeddings=merged[_EMBEDDING],
-            templates=_optional(merged, columns.template),
-            media=_optional(merged, columns.medium),
-            qualities=_optional(merged, columns.quality),
-        )
+        return EmbeddingSet(embeddings=merged[wanted.embedding], **given)
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 
@@ -89,96 +95,10 @@ def data_digest(protocol: Protocol) -> str:
     return digest.hexdigest()
 
 
-def _read_file(path: str, columns: Source) -> Mapping[str, Any]:
-    name = Path(path).name
-    for ending, read in _READERS.items():
-        if name.endswith(ending):
-            found = read(path, columns)
-            missing = [c for c in _wanted(columns) if c not in found]
-            if missing:
-                raise ValueError(
-                    f"{path} should have the columns {', '.join(_wanted(columns))}. "
-                    f"Received no {', '.join(missing)}; it has {', '.join(found)}."
-                )
-            return found
-    raise ValueError(
-        f"{path} should end in one of {', '.join(_READERS)} to be read as embeddings."
-    )
-
-
-def _wanted(columns: Source) -> list[str]:
-    optional = (columns.camera, columns.template, columns.medium, columns.quality)
-    return [columns.id, columns.label, _EMBEDDING, *(c for c in optional if c)]
-
-
-def _optional(found: Mapping[str, Any], name: str | None) -> Any:
-    return None if name is None else found[name]
-
-
-def _read_npz(path: str, columns: Source) -> Mapping[str, Any]:
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
-
-
-def _read_npy(path: str, columns: Source) -> Mapping[str, Any]:
-    beside = Path(path).with_suffix(".csv")
-    if not beside.is_file():
-        raise ValueError(
-            f"{path} needs its ids and labels in a CSV file beside it. Received none: "
-            f"{beside} does not exist."
-        )
-    from pyarrow import csv
-
-    rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    return _of_table(_all_strings(csv, beside)) | {_EMBEDDING: rows}
-
-
-def _all_strings(csv: Any, path: Path) -> Any:
-    """Reads a CSV file without guessing types: `007` stays `007`."""
-    names = csv.read_csv(path).column_names
-    types = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, "string"), strings_can_be_null=False
-    )
-    return csv.read_csv(path, convert_options=types)
-
-
-def _read_parquet(path: str, columns: Source) -> Mapping[str, Any]:
-    from pyarrow import parquet
-
-    return _of_table(parquet.read_table(path))
-
-
-def _read_arrow(path: str, columns: Source) -> Mapping[str, Any]:
-    import pyarrow
-
-    with pyarrow.memory_map(path) as file:
-        return _of_table(pyarrow.ipc.open_file(file).read_all())
-
-
-def _of_table(table: Any) -> dict[str, Any]:
-    found = {}
-    for name in table.column_names:
-        column = table[name].combine_chunks()
-        # PyArrow gives a chunked array where there is more or less than one chunk.
-        if hasattr(column, "chunks"):
-            column = column.chunk(0)
-        if name == _EMBEDDING and len(column):
-            flat = column.flatten().to_numpy(zero_copy_only=False)
-            if len(flat) % len(column):
-                raise ValueError(
-                    f"`{_EMBEDDING}` should hold lists of one length. Received "
-                    f"{len(flat)} numbers in {len(column)} rows."
-                )
-            found[name] = flat.reshape(len(column), -1)
-        else:
-            found[name] = column.to_numpy(zero_copy_only=False)
-    return found
-
-
-_Reader = Callable[[str, Source], Mapping[str, Any]]
-_READERS: dict[str, _Reader] = {
-    ".npz": _read_npz,
-    ".npy": _read_npy,
-    ".parquet": _read_parquet,
-    ".arrow": _read_arrow,
-}
+def _refuse_other_sizes(files: list[str], sizes: list[int]) -> None:
+    for file, size in zip(files, sizes, strict=True):
+        if size != sizes[0]:
+            raise ValueError(
+                f"{file}: `embedding` should have the {sizes[0]} components that it "
+                f"has in {files[0]}. Received: {size}."
+            )

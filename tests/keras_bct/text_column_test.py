@@ -135,6 +135,7 @@ def test_zeros_that_pad_bytes_are_no_part_of_a_name():
         "\udcff",
         # NumPy cuts it off, and the row would be one of "ka".
         "ka\0",
+        b"ka\0",
         object(),
     ],
 )

@@ -316,7 +316,7 @@ class TestModels:
     [
         (["--queries", "nowhere.npz"], "No file matches 'nowhere.npz'"),
         (["--queries", "{folder}/protocol.yaml"], "should end in one of"),
-        (["--queries", "{folder}/short.npz"], "should have the columns.*no camera"),
+        (["--queries", "{folder}/short.npz"], "short.npz: the columns .* no 'camera'"),
         (["--queries", "{folder}/alone.npy"], "CSV file beside it"),
         (["--queries", "{folder}"], "should have pictures"),
         (["--min-gain", "0.3"], "--min-gain needs --against"),

@@ -1,4 +1,6 @@
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from keras_bct.evaluation import Source, data_digest, read_embeddings
@@ -66,10 +68,41 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(write):
         read_embeddings(path, Source("embeddings", "x"))
 
 
-def test_objects_are_never_unpickled(tmp_path):
-    np.savez(tmp_path / "set.npz", id=np.array([{}], object))
-    with pytest.raises(ValueError, match="pickle"):
-        read_embeddings(tmp_path / "set.npz", Source("embeddings", "x"))
+def test_a_label_that_is_missing_in_one_of_two_files_is_no_class(tmp_path):
+    for part, labels in enumerate([[7, None], [8, 9]]):
+        table = pa.table(
+            {
+                "id": [f"{part}-{row}" for row in range(2)],
+                "label": labels,
+                "camera": [None, "door"],
+                "embedding": [[1.0, 2.0], [3.0, 4.0]],
+            }
+        )
+        pq.write_table(table, tmp_path / f"part-{part}.parquet")
+    source = Source("embeddings", "x", camera="camera")
+    items = read_embeddings(tmp_path / "part-*.parquet", source)
+
+    assert items.labels.tolist() == ["7", "", "8", "9"]
+    assert items.cameras.tolist() == ["", "door", "", "door"]
+
+
+def test_files_of_two_sizes_are_named(write, tmp_path):
+    write("part-0.npz", ["a"])
+    np.savez(tmp_path / "part-1.npz", id=["b"], label=["x"], embedding=np.ones((1, 3)))
+
+    with pytest.raises(
+        ValueError, match=r"part-1\.npz: .* the 2 components .*part-0\.npz.* 3"
+    ):
+        read_embeddings(tmp_path / "part-*.npz", Source("embeddings", "x"))
+
+
+def test_one_column_may_name_items_and_classes(tmp_path):
+    np.savez(tmp_path / "set.npz", name=["b", "a"], embedding=np.eye(2))
+    items = read_embeddings(
+        tmp_path / "set.npz", Source("embeddings", "x", id="name", label="name")
+    )
+
+    assert items.ids.tolist() == items.labels.tolist() == ["b", "a"]
 
 
 class TestDataDigest:

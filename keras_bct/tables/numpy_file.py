@@ -1,0 +1,83 @@
+"""Embeddings in NumPy's files: npz, and npy with a CSV file beside it."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from keras_bct.tables.columns import Columns
+from keras_bct.tables.whole_file import whole_file
+
+# NumPy 1 has no types for it.
+_FORMAT: Any = np.lib.format
+_DECODER = (EOFError, MemoryError, NotImplementedError, RuntimeError, zlib.error)
+
+
+def read_npz(path: str, columns: Columns) -> dict[str, Any]:
+    """Read one array per column."""
+    found = {}
+    with whole_file(".npz", zipfile.BadZipFile, *_DECODER):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        # What is no array is none of ours.
+        members = [n for n in archive.namelist() if n.endswith(".npy")]
+        for name in columns.among([member[: -len(".npy")] for member in members]):
+            with whole_file(".npz", zipfile.BadZipFile, *_DECODER):
+                with archive.open(f"{name}.npy") as file:
+                    found[name] = _array(name, file)
+    return found
+
+
+def read_npy(path: str, columns: Columns) -> dict[str, Any]:
+    """Read memory-mapped vectors, and the other columns from the CSV file beside."""
+    from keras_bct.tables.arrow_file import read_csv
+
+    beside = Path(path).with_suffix(".csv")
+    if not beside.is_file():
+        raise ValueError(
+            "its ids and labels are expected in a CSV file beside it. Received none: "
+            f"{beside} does not exist."
+        )
+    rows = _mapped(path)
+    return {**read_csv(str(beside), columns), columns.embedding: rows}
+
+
+def read_vectors(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+    """Map the array of an npy file into memory.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is no such file, or not whole; the message names it.
+    """
+    try:
+        return _mapped(path)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def _mapped(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
+    with whole_file(".npy", *_DECODER):
+        with open(path, "rb") as file:
+            # Said here, as NumPy takes another kind of file for a pickled one.
+            _FORMAT.read_magic(file)
+        rows: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return rows
+
+
+def _array(name: str, file: Any) -> npt.NDArray[Any]:
+    try:
+        array: npt.NDArray[Any] = _FORMAT.read_array(file, allow_pickle=False)
+    except ValueError as error:
+        if "Object arrays" not in str(error):
+            raise
+        raise ValueError(
+            f"{name!r} is an array of Python objects, which nobody should unpickle. "
+            "Save it as text or numbers, such as `np.asarray(labels, str)`"
+        ) from error
+    return array
