@@ -11,6 +11,7 @@ from registry.candidate import plain
 from registry.database import Database
 from registry.errors import AdapterExistsError, InvalidAdapterError, NotFoundError
 from registry.fingerprint import Progress
+from registry.known_model import require_model
 from registry.schema import AdapterRow, ModelRow, VersionRow
 from registry.storage import ArtifactRoot
 
@@ -158,5 +159,6 @@ def find_adapter(session: Session, model: str, number: int) -> AdapterRow:
     for row in rows:
         if row.number == number:
             return row
+    require_model(session, model)
     there = ", ".join(row.name for row in rows) or "none"
     raise NotFoundError(f"There is no adapter {model}:{number}. Registered: {there}.")

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from keras_bct.did_you_mean import did_you_mean
 from registry.alias import Action
 from registry.errors import NotFoundError
+from registry.known_model import require_model
 from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
 
 ATTEMPTS = 20
@@ -49,6 +51,20 @@ def standing(session: Session, model: str, alias: str) -> Standing:
     )
 
 
+def no_alias(session: Session, model: str, alias: str) -> NotFoundError:
+    """What is raised over an alias that is not there; it names those that are.
+
+    Raises:
+        NotFoundError: There is no such model either.
+    """
+    require_model(session, model)
+    there = session.scalars(select(AliasRow.name).where(AliasRow.model == model)).all()
+    return NotFoundError(
+        f"There is no alias {model}@{alias}.{did_you_mean(alias, there)} {model} has: "
+        f"{', '.join(sorted(there)) or 'none'}."
+    )
+
+
 def find_index(session: Session, model: str, number: int) -> IndexRow:
     """The row of an index.
 
@@ -59,7 +75,16 @@ def find_index(session: Session, model: str, number: int) -> IndexRow:
         select(IndexRow).where(IndexRow.model == model, IndexRow.number == number)
     ).one_or_none()
     if row is None:
-        raise NotFoundError(f"There is no index {model}#{number}.")
+        require_model(session, model)
+        numbers = session.scalars(
+            select(IndexRow.number)
+            .where(IndexRow.model == model)
+            .order_by(IndexRow.number)
+        )
+        raise NotFoundError(
+            f"There is no index {model}#{number}. The registry has: "
+            f"{', '.join(f'{model}#{n}' for n in numbers) or 'none'}."
+        )
     return row
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from keras_bct.did_you_mean import did_you_mean
 from registry.errors import (
     InvalidGalleryError,
     NotFoundError,
@@ -17,8 +18,9 @@ from registry.errors import (
     UsageError,
 )
 from registry.evidence_store import EvidenceStore
+from registry.known_model import require_model
 from registry.names import GALLERIES, check_gallery_name
-from registry.schema import GalleryRow, ModelRow
+from registry.schema import GalleryRow
 from registry.version import Version
 
 if TYPE_CHECKING:
@@ -47,8 +49,7 @@ class GalleryStore(EvidenceStore):
         check_gallery_name(name)
         folder = self.root.path(GALLERIES, name)
         with self.database.writing() as session:
-            if session.get(ModelRow, model) is None:
-                raise NotFoundError(f"There is no model {model!r}. Register a version.")
+            require_model(session, model)
             _refuse_taken(session, name)
             session.add(
                 GalleryRow(name=name, model=model, embedding_size=embedding_size)
@@ -86,8 +87,8 @@ class GalleryStore(EvidenceStore):
             if row is None:
                 there = session.scalars(select(GalleryRow.name)).all()
                 raise NotFoundError(
-                    f"There is no gallery {name!r}. The registry has: "
-                    f"{', '.join(sorted(there)) or 'none'}."
+                    f"There is no gallery {name!r}.{did_you_mean(name, there)} The "
+                    f"registry has: {', '.join(sorted(there)) or 'none'}."
                 )
             return row.model
 

@@ -13,7 +13,9 @@ ADAPTERS, GALLERIES, INDICES = "adapters", "galleries", "indices"
 RESERVED = frozenset({ADAPTERS, GALLERIES, INDICES})
 """Entries of the root that are no models; SQLite's begin with `registry.db`."""
 
-# Every database's integers hold nine digits.
+LARGEST_NUMBER = 999_999_999
+"""Of a version, index or adapter. Every database's integers hold nine digits."""
+
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -33,8 +35,8 @@ def check_name(name: str, what: str = "model") -> str:
     'faces-v2'
     """
     rule = (
-        f"A {what} name has 1 to {MAX_LENGTH} letters, digits, '.', '_' or '-', "
-        "starts with a letter or digit, and is not a number."
+        f"{what.capitalize()} names have 1 to {MAX_LENGTH} letters, digits, '.', '_' "
+        "or '-', start with a letter or digit, and are not numbers."
     )
     if len(name) > MAX_LENGTH:
         raise NameRefusedError(

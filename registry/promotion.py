@@ -10,10 +10,17 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from registry.alias import Action
-from registry.alias_moves import ATTEMPTS, Standing, find_index, move, standing
+from registry.alias_moves import (
+    ATTEMPTS,
+    Standing,
+    find_index,
+    move,
+    no_alias,
+    standing,
+)
 from registry.compatibility import stranded_in, vectors_of
 from registry.database import Database
-from registry.errors import GateRefusedError, NotFoundError, RegistryError, UsageError
+from registry.errors import GateRefusedError, RegistryError, UsageError
 from registry.gate import Demand, Needed, judge
 from registry.registration import find
 from registry.removed_rows import brought_back
@@ -268,7 +275,7 @@ def serve_index(
     def may_serve(session: Session) -> tuple[Standing, VersionRow, IndexRow] | None:
         now_at = standing(session, model, alias)
         if now_at.version is None:
-            raise NotFoundError(f"There is no alias {model}@{alias}.")
+            raise no_alias(session, model, alias)
         row = find_index(session, model, index)
         if row is now_at.index:
             return None

@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 from registry import reservation
 from registry.candidate import Candidate
 from registry.database import Database
-from registry.errors import NotFoundError, VersionExistsError
+from registry.errors import NotFoundError, UsageError, VersionExistsError
 from registry.fingerprint import Progress
-from registry.names import check_name
+from registry.known_model import require_model
+from registry.names import LARGEST_NUMBER, check_name
 from registry.schema import ModelRow, VersionRow
 from registry.storage import ArtifactRoot
 from registry.version import Version
@@ -107,6 +108,11 @@ def _reserve(
                 f"{model}/{number}",
             )
         number = known.next_version if number is None else number
+        if number > LARGEST_NUMBER:
+            raise UsageError(
+                f"There is no number after {model}/{LARGEST_NUMBER}, and numbers are "
+                f"not used twice. Register it under another name than {model!r}."
+            )
         known.next_version = number + 1
         before = None if predecessor is None else find(session, *predecessor)
         row = VersionRow(
@@ -142,12 +148,13 @@ def find(session: Session, model: str, number: int) -> VersionRow:
         )
     ).one_or_none()
     if row is None:
+        require_model(session, model)
         numbers = session.scalars(
             select(VersionRow.number)
             .where(VersionRow.model == model, VersionRow.state == "registered")
             .order_by(VersionRow.number)
         ).all()
-        there = ", ".join(f"{model}/{n}" for n in numbers) or "none"
+        there = ", ".join(f"{model}/{n}" for n in numbers)
         raise NotFoundError(
             f"There is no version {model}/{number}. Registered: {there}."
         )

@@ -81,9 +81,8 @@ class Registry(ServingStore):
         """The chain of a model's versions, with edges and refused evidence."""
         from registry.lineage import join
 
+        self.check_model(model)
         versions = self.versions(model)
-        if not versions:
-            raise NotFoundError(f"There is no model {model!r}.")
         return join(
             model,
             versions,
@@ -161,6 +160,6 @@ class Registry(ServingStore):
                 found[f"index {index}"] = verify_index(
                     Path(index.location), index.manifest_sha256, progress
                 )
-        if model is not None and not found:
-            raise NotFoundError(f"There is no model {model!r}.")
+        if not found:
+            self.check_model(model)
         return found

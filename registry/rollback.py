@@ -8,10 +8,10 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from registry.alias_moves import Standing, find_index, move, standing
+from registry.alias_moves import Standing, find_index, move, no_alias, standing
 from registry.compatibility import Vectors, stranded, stranded_in
 from registry.database import Database
-from registry.errors import GateRefusedError, NotFoundError, RegistryError
+from registry.errors import GateRefusedError, RegistryError
 from registry.removed_rows import brought_back
 from registry.schema import AliasMoveRow, GalleryRow, IndexRow, VersionRow
 
@@ -125,7 +125,7 @@ def _to_undo(
 ) -> AliasMoveRow:
     """The last move that has not been undone."""
     if now_at.version is None:
-        raise NotFoundError(f"There is no alias {model}@{alias}.")
+        raise no_alias(session, model, alias)
     rows = session.scalars(
         select(AliasMoveRow)
         .where(AliasMoveRow.model == model, AliasMoveRow.alias == alias)

@@ -14,10 +14,12 @@ from sqlalchemy.orm import Session
 
 from keras_bct.embedding_parts import EmbeddingParts
 from registry import registration
+from registry.alias_moves import no_alias
 from registry.candidate import inspect
-from registry.errors import IntegrityError, NotFoundError
+from registry.errors import IntegrityError
 from registry.fingerprint import MANIFEST
 from registry.integrity import Stored, check_stored
+from registry.known_model import known_models, require_model
 from registry.names import check_name, parse_alias, parse_version
 from registry.schema import AliasRow, VersionRow
 from registry.store import Store
@@ -97,6 +99,22 @@ class VersionStore(Store):
             rows = session.scalars(query.order_by(VersionRow.model, VersionRow.number))
             return [self._version(row) for row in rows]
 
+    def models(self) -> list[str]:
+        """Names of the models that have versions."""
+        with self.database.reading() as session:
+            return known_models(session)
+
+    def check_model(self, model: str | None) -> None:
+        """Raises when there is no such model; None means all of them.
+
+        Raises:
+            NameRefusedError: The name is not fit.
+            NotFoundError: No version has this name; the message names those there are.
+        """
+        if model is not None:
+            with self.database.reading() as session:
+                require_model(session, check_name(model))
+
     def version(self, name: str) -> Version:
         """The version called `name`, such as `"glyphs/3"`.
 
@@ -170,9 +188,5 @@ def alias_row(session: Session, name: str) -> AliasRow:
     model, alias = parse_alias(name)
     row = session.get(AliasRow, (model, alias))
     if row is None:
-        there = session.scalars(select(AliasRow.name).where(AliasRow.model == model))
-        raise NotFoundError(
-            f"There is no alias {name}. {model} has: "
-            f"{', '.join(sorted(there)) or 'none'}."
-        )
+        raise no_alias(session, model, alias)
     return row

@@ -59,6 +59,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _list(args: argparse.Namespace) -> int:
     registry = open_registry(args)
+    registry.check_model(args.model)
     adapters = registry.adapters(args.model)
     if args.json:
         print_json([{**to_plain(a), **_sides(registry, a)} for a in adapters])

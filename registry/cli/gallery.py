@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, table
 from registry.errors import UsageError
@@ -101,9 +102,9 @@ def _run(args: argparse.Namespace) -> int:
         )
         return 0
     if added:
-        print(f"{added:,} rows added")
+        print(f"{counted(added, 'row')} added")
     if removed:
-        print(f"{removed:,} rows removed")
+        print(f"{counted(removed, 'row')} removed")
         for index in registry.indices():
             if index.gallery == args.name:
                 print(f"  ! {index} holds rows of before; publish it anew")
@@ -116,7 +117,7 @@ def _run(args: argparse.Namespace) -> int:
             other = size != gallery.embedding_size
             made_by.append(
                 f"{count:,} by {maker or fingerprint[:12]}"
-                + (f" ({size} components)" if other else "")
+                + (f" ({counted(size, 'component')})" if other else "")
             )
         rows.append(
             [

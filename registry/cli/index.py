@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, to_plain
 from registry.index_manifest import read_manifest
@@ -50,7 +51,7 @@ def _run(args: argparse.Namespace) -> int:
             {**to_plain(index), **{name: getattr(manifest, name) for name in search}}
         )
         return 0
-    rows = f"{index.rows:,} rows of {args.gallery}"
+    rows = f"{counted(index.rows, 'row')} of {args.gallery}"
     if args.through:
         rows += f" through {', '.join(args.through)}"
     said = f"{index} is built" if args.serve is None else f"{args.serve} serves {index}"

@@ -6,7 +6,6 @@ import argparse
 
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, table, to_plain
-from registry.errors import RegistryError
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,13 +16,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     registry = open_registry(args)
+    registry.check_model(args.model)
     versions = registry.versions(args.model)
-    if args.model is not None and not versions:
-        known = sorted({version.model for version in registry.versions()})
-        raise RegistryError(
-            f"There is no model {args.model!r}. The registry has: "
-            f"{', '.join(known) or 'none'}."
-        )
     standing: dict[str, list[str]] = {}
     for alias in registry.aliases(args.model):
         standing.setdefault(str(alias.version), []).append(alias.name)

@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from absl import app, flags
-from absl.flags import argparse_flags
 
+from keras_bct.command_line import CommandParser, escape_what_cannot_be_printed
 from registry.cli import (
     adapter,
     evaluate,
@@ -57,34 +57,27 @@ Names: glyphs/3 is a version, glyphs@production an alias, glyphs#2 a search inde
 glyphs:1 an adapter.
 
 Exit codes: 0 done, 2 wrong usage, 3 refused by the gate, 4 integrity failure,
-1 anything else.
+1 anything else. `registry help COMMAND` shows more of a command.
 """
 
 
-def build_parser() -> argparse_flags.ArgumentParser:
+def build_parser() -> CommandParser:
     """The parser of all commands."""
-    parser = argparse_flags.ArgumentParser(
-        prog="registry",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        # None of absl's own flags: a reader of --help looks for the registry's.
-        inherited_absl_flags=None,
-    )
+    parser = CommandParser(prog="registry", description=_DESCRIPTION)
+    parser.add_version()
     add_globals(parser, default=True)
     _add_commands(parser, COMMANDS)
     return parser
 
 
-def _add_commands(parser: argparse.ArgumentParser, commands: Sequence[Command]) -> None:
-    added = parser.add_subparsers(metavar="COMMAND", required=True)
+def _add_commands(parser: CommandParser, commands: Sequence[Command]) -> None:
+    added = parser.add_subparsers(metavar="COMMAND")
     for command in commands:
         sub = added.add_parser(
             command.name,
             help=command.summary,
             description=f"{command.summary}\n\n{command.details}".rstrip(),
             epilog=f"example:\n  {command.example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            inherited_absl_flags=None,
         )
         if command.add_arguments is not None:
             command.add_arguments(sub)
@@ -127,8 +120,7 @@ def run(argv: Sequence[str] | None = None) -> None:
     # Other libraries' chatter would bury what a command says.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     warnings.filterwarnings("ignore", category=FutureWarning, module="google")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+    escape_what_cannot_be_printed()
     app.run(
         main,
         argv=None if argv is None else ["registry", *argv],

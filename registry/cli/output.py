@@ -38,8 +38,8 @@ def to_plain(value: Any) -> Any:
 
 
 def print_json(value: Any) -> None:
-    """Prints one JSON document."""
-    print(json.dumps(to_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    """Prints one JSON document, in ASCII: no encoding of the output can spoil it."""
+    print(json.dumps(to_plain(value), indent=2, allow_nan=False))
 
 
 def print_error(args: argparse.Namespace, error: RegistryError) -> None:

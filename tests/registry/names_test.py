@@ -104,3 +104,9 @@ def test_an_index_is_model_and_number():
 def test_other_spellings_of_an_index_are_refused(text):
     with pytest.raises(UsageError):
         parse_index(text)
+
+
+@pytest.mark.parametrize("what", ["model", "alias", "gallery"])
+def test_a_refused_name_is_called_what_it_is(what):
+    with pytest.raises(NameRefusedError, match=f"^{what.capitalize()} names have 1 "):
+        check_name("a b", what)

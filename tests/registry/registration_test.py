@@ -55,7 +55,7 @@ def test_the_predecessor_is_kept_by_name(registry, make_model):
 
 
 def test_a_predecessor_that_is_not_there_is_refused(registry, make_model):
-    with pytest.raises(NotFoundError, match="glyphs/7"):
+    with pytest.raises(NotFoundError, match="no model 'glyphs'"):
         registry.register("glyphs", make_model("a"), predecessor="glyphs/7")
 
 
@@ -316,3 +316,15 @@ def test_a_root_may_have_any_name(make_model, tmp_path):
     assert registry.promote("glyphs/1", "production", require_compatible=True)
     assert (root / "registry.db").is_file()
     registry.database.close()
+
+
+def test_after_the_largest_number_there_is_none_that_no_command_accepts(
+    registry, make_model
+):
+    assert registry.register("toys", make_model("a"), number=999_999_999)
+    with pytest.raises(UsageError, match=r"no number after toys/999999999.*another"):
+        registry.register("toys", make_model("b"))
+    with pytest.raises(UsageError, match="no number after"):
+        registry.register("others", make_model("c"), number=1_000_000_000)
+    assert [v.name for v in registry.versions()] == ["toys/999999999"]
+    assert registry.resolve("toys/999999999").number == 999_999_999

@@ -255,8 +255,51 @@ def test_a_reason_of_several_lines_stays_in_its_row(run, promoted):
 
 def test_list_says_that_there_is_no_such_model(run, promoted):
     refused = run("list", "faces")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "no model 'faces'. The registry has: glyphs" in refused.err
+
+
+def test_show_sums_up_a_model(run, promoted, fill_gallery):
+    fill_gallery("kanji", "glyphs/1")
+    promoted.publish_index("kanji", "glyphs", "production")
+    assert run("show", "glyphs").out.splitlines() == [
+        "model      glyphs",
+        "versions   glyphs/1, glyphs/2",
+        "aliases    production at glyphs/1 with glyphs#1",
+        "adapters   -",
+        "galleries  kanji",
+        "indices    glyphs#1",
+    ]
+    assert run("show", "glyphs", "--json").json == {
+        "model": "glyphs",
+        "versions": ["glyphs/1", "glyphs/2"],
+        "aliases": {"production": "glyphs/1"},
+        "adapters": [],
+        "galleries": ["kanji"],
+        "indices": ["glyphs#1"],
+    }
+
+
+def test_show_tells_all_of_an_index(run, promoted, fill_gallery):
+    fill_gallery("kanji", "glyphs/1")
+    promoted.publish_index("kanji", "glyphs", "production")
+    shown = [
+        line.split(maxsplit=1) for line in run("show", "glyphs#1").out.splitlines()
+    ]
+    assert shown[:5] == [
+        ["index", "glyphs#1"],
+        ["aliases", "glyphs@production"],
+        ["gallery", "kanji, generation 1"],
+        ["rows", "20: 20 by glyphs/1"],
+        ["compares", "64 components, cosine"],
+    ]
+    assert run("show", "glyphs#1", "--json").json["aliases"] == ["glyphs@production"]
+
+
+def test_show_of_an_adapter_says_where_it_is_shown(run, promoted):
+    refused = run("show", "glyphs:1")
+    assert refused.code == 2
+    assert "registry adapter show glyphs:1" in refused.err
 
 
 def test_gallery_removes_rows_and_names_the_indices_that_hold_them(
@@ -271,3 +314,10 @@ def test_gallery_removes_rows_and_names_the_indices_that_hold_them(
     assert run("gallery", "kanji", "--remove-ids", tmp_path / "ids.txt").code == 2
     assert run("gallery", "kanji", "--remove-ids", tmp_path / "none.txt").code == 2
     assert run("gallery", "--remove-ids", tmp_path / "ids.txt").code == 2
+
+
+def test_one_row_is_not_said_to_be_rows(run, promoted, fill_gallery, tmp_path):
+    fill_gallery("kanji", "glyphs/1")
+    (tmp_path / "ids.txt").write_text("row-3\n")
+    done = run("gallery", "kanji", "--remove-ids", tmp_path / "ids.txt")
+    assert done.out.startswith("1 row removed\n")

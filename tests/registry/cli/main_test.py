@@ -1,3 +1,5 @@
+import io
+import json
 import os
 import re
 import statistics
@@ -8,6 +10,7 @@ import time
 import pytest
 
 from registry.cli.main import COMMANDS, build_parser
+from registry.cli.output import print_json
 
 
 def test_there_are_the_commands_of_the_manual():
@@ -55,7 +58,61 @@ def test_the_help_shows_how_each_thing_is_named(run):
 def test_wrong_usage_exits_2(spawn):
     assert spawn("promote").code == 2
     assert spawn("no-such-command").code == 2
-    assert spawn().code == 2
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["-h"], ["-V"], ["--version"]])
+def test_who_asks_what_this_is_gets_an_answer(run, capsys, words):
+    with pytest.raises(SystemExit) as left:
+        build_parser().parse_args(words)
+    assert left.value.code == 0
+    assert "registry" in capsys.readouterr().out
+
+
+def test_wrong_usage_of_a_command_shows_that_commands_usage(run):
+    refused = run("list", "--model", "glyphs")
+    assert refused.code == 2
+    assert refused.err.startswith("usage: registry list ")
+    assert "MODEL stands by itself, without --model" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "like"),
+    [
+        (["list", "glphs"], "glyphs"),
+        (["show", "glphs"], "glyphs"),
+        (["show", "glphs/1"], "glyphs"),
+        (["show", "glphs@production"], "glyphs"),
+        (["show", "glyphs@prodution"], "production"),
+        (["show", "glphs#1"], "glyphs"),
+        (["lineage", "glphs"], "glyphs"),
+        (["verify", "glphs"], "glyphs"),
+        (["adapter", "list", "glphs"], "glyphs"),
+        (["adapter", "show", "glphs:1"], "glyphs"),
+        (["rollback", "glyphs@prodution"], "production"),
+        (["rollback", "glphs@production"], "glyphs"),
+        (["evaluate", "glphs/1", "--against", "x/1", "--protocol", "p"], "glyphs"),
+        (["gallery", "kanij"], "kanji"),
+        (["index", "kanij"], "kanji"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_an_unknown_name_exits_2_and_names_the_one_like_it(
+    run, promoted, fill_gallery, argv, like
+):
+    fill_gallery("kanji", "glyphs/1")
+    refused = run(*argv, "--json")
+    assert refused.code == refused.json["error"]["exit_code"] == 2
+    assert f"Did you mean {like!r}?" in refused.json["error"]["message"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_is_read_back_whatever_the_outputs_encoding(monkeypatch, encoding):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    said = {"label": "漢字 \U0001f600 é \u2028 \udcff"}
+    print_json(said)
+    sys.stdout.flush()
+    assert json.loads(written.getvalue().decode(encoding)) == said
 
 
 def test_without_a_root_it_asks_for_one(spawn):
