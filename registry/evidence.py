@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -85,6 +86,11 @@ class Evidence:
     adapter_fingerprint: str | None = None
     created: datetime | None = None
     id: int | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what the numbers rest on and what they cannot resolve."""
+        return tuple(json.loads(self.comparison)["warnings"])
 
     @classmethod
     def from_row(cls, row: EvidenceRow) -> Evidence:

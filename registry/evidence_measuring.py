@@ -133,6 +133,10 @@ def measure_evidence(
         raise UsageError(
             f"The protocol {protocol.name!r} cannot be measured: {error}"
         ) from error
+    doubts = data.doubts(prints["old"])
+    comparison = dataclasses.replace(
+        comparison, warnings=(*doubts, *comparison.warnings)
+    )
     decision = decide(comparison, protocol.gate)
     # Reading and embedding take minutes, and evidence is about what was read.
     again = protocol_data.ProtocolData(protocol, galleries)

@@ -83,6 +83,7 @@ class Gallery(Generation):
         labels: Sequence[str | None] | None = None,
         cameras: Sequence[str | None] | None = None,
         embedding_size: int | None = None,
+        checked: bool = False,
     ) -> Gallery:
         """Adds rows as a new generation, after those that others added meanwhile.
 
@@ -94,6 +95,8 @@ class Gallery(Generation):
             cameras: n cameras, None where they are not known.
             embedding_size: d, for rows of a version that is not compared by the
                 gallery's own components; all rows of a version have one size.
+            checked: Whether that version was run to see that they are its own; what is
+                not checked is shown so wherever the rows count.
 
         Returns:
             The new generation.
@@ -126,7 +129,7 @@ class Gallery(Generation):
                     f"such as {sorted(held)[:3]}. Nothing was appended."
                 )
             now_at.remove_unnamed()
-            return now_at._write(columns, vectors, fingerprint)
+            return now_at._write(columns, vectors, fingerprint, checked)
 
     def remove_unnamed(self) -> None:
         """Removes what writers left that died before their commit."""
@@ -149,7 +152,11 @@ class Gallery(Generation):
         return now_at.generation == self.generation
 
     def _write(
-        self, columns: dict[str, pa.Array], vectors: Floats, fingerprint: str
+        self,
+        columns: dict[str, pa.Array],
+        vectors: Floats,
+        fingerprint: str,
+        checked: bool,
     ) -> Gallery:
         generation = self.generation + 1
         path = self.folder / f"segment-{generation:06d}.arrow"
@@ -161,6 +168,7 @@ class Gallery(Generation):
                 fingerprint,
                 generation,
             )
+            segment = replace(segment, unchecked=not checked)
             return self.following((*self.segments, segment))
         except OSError as error:
             why = error.strerror or error

@@ -54,6 +54,15 @@ class Generation:
         return dict(total)
 
     @property
+    def unchecked(self) -> dict[str, int]:
+        """Number of rows that are a version's by word alone, by its fingerprint."""
+        total: Counter[str] = Counter()
+        for segment in self.segments:
+            if segment.unchecked:
+                total.update(segment.fingerprints)
+        return dict(total)
+
+    @property
     def sizes(self) -> dict[str, int]:
         """Components of the rows that each version made, by its fingerprint."""
         return {

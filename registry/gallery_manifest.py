@@ -14,7 +14,7 @@ from registry.errors import IntegrityError, NotFoundError, RegistryError
 from registry.gallery_segment import MANIFEST, Segment
 from registry.storage import sync_folder
 
-SCHEMA = 2
+SCHEMA = 3
 _LOCK = ".lock"
 
 
@@ -29,10 +29,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads((folder / MANIFEST).read_text())
         schema = content["schema"]
-        if schema not in (1, SCHEMA):
+        if schema not in (1, 2, SCHEMA):
             raise RegistryError(
                 f"The gallery in {folder} has schema {schema!r}; this release reads 1 "
-                f"and {SCHEMA}. Upgrade with `pip install --upgrade keras-bct`."
+                f"to {SCHEMA}. Upgrade with `pip install --upgrade keras-bct`."
             )
         size = content["embedding_size"]
         return {

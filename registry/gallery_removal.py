@@ -8,6 +8,7 @@ any more, by an earlier generation either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,7 +95,7 @@ def _without(
         )
         # One without rows is not named, and goes with the old files.
         if part.rows:
-            parts.append(part)
+            parts.append(replace(part, unchecked=segment.unchecked))
     return parts
 
 

@@ -31,6 +31,8 @@ class Segment:
         fingerprints: Number of rows by the version that made them.
         added: The generation that it came with.
         embedding_size: Components of its embeddings.
+        unchecked: Whether its rows are that version's by word alone: nobody embedded
+            pictures to compare. Older releases did not keep it.
     """
 
     file: str
@@ -40,6 +42,7 @@ class Segment:
     fingerprints: dict[str, int] = field(hash=False)
     added: int
     embedding_size: int
+    unchecked: bool = False
 
     def map(self, folder: Path) -> pa.Table:
         """Its rows, memory-mapped.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -24,6 +24,9 @@ from registry.schema import GalleryRow
 from registry.version import Version
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from keras_bct.data import ImageRecords
     from registry.gallery import Gallery
 
@@ -145,18 +148,8 @@ class GalleryStore(EvidenceStore):
                 f"{version.embedding_size}. It needs its own gallery, or `whole` "
                 "(--whole) beside rows that go through an adapter."
             )
-        self._verify(version)
-        from keras_bct.models import load_embedder
-
         new_ids = [ids[row] for row in rows]
-        with self.local_version(version) as folder:
-            try:
-                embedder = load_embedder(folder, expected_size=version.embedding_size)
-                vectors = embedder.embed_bytes(
-                    [pictures.images[row] for row in rows], new_ids
-                )
-            except ValueError as error:
-                raise UsageError(str(error)) from error
+        vectors = self._embed(version, [pictures.images[row] for row in rows], new_ids)
         cameras = pictures.cameras
         self._gallery_for(gallery, version).append(
             new_ids,
@@ -165,36 +158,118 @@ class GalleryStore(EvidenceStore):
             labels=[str(pictures.labels[row]) for row in rows],
             cameras=None if cameras is None else [str(cameras[row]) for row in rows],
             embedding_size=size,
+            checked=True,
         )
         return len(rows)
 
-    def import_rows(self, gallery: str, path: Path, version: Version) -> int:
+    def import_rows(
+        self,
+        gallery: str,
+        path: Path,
+        version: Version,
+        *,
+        pictures: ImageRecords | None = None,
+        unchecked: bool = False,
+    ) -> int:
         """Appends stored embeddings from a file of another tool.
+
+        Vectors under the name of a version that did not make them prove whatever one
+        likes, so the version embeds some of their pictures first.
 
         Args:
             gallery: Name of the gallery; made when it is new.
             path: A `.parquet`, `.arrow` or `.npz` file with `id`, `embedding`, and
                 where they are known `label` and `camera`.
             version: The version that made the embeddings.
+            pictures: Pictures of some of the rows, with the same ids.
+            unchecked: Take the rows on trust; kept with them, and shown wherever they
+                count.
 
         Returns:
             How many rows were added.
 
         Raises:
-            InvalidGalleryError: NaN, another width, an id that is held. Nothing was
+            UsageError: Neither pictures nor `unchecked`, or too few pictures.
+            InvalidGalleryError: NaN, another width, an id that is held, or vectors
+                that are not what the version makes of their pictures. Nothing was
                 added.
         """
         from registry.gallery_files import read_file
         from registry.incoming_rows import check_rows
 
+        if unchecked == (pictures is not None):
+            raise UsageError(
+                f"Are the vectors of {path} really what {version} makes? Give pictures "
+                "of some of them to compare, `pictures` (--pictures PICTURES), or take "
+                "them on trust with `unchecked` (--unchecked), which is shown wherever "
+                "they count; not both."
+            )
         rows = read_file(path)
         if self._gallery_if_any(gallery) is None:
             # Before it is made, so that rows that cannot be added leave none behind.
             check_rows(version.embedding_size, **rows)
+        if pictures is not None:
+            self._compare(rows["ids"], rows["embeddings"], pictures, version)
         self._gallery_for(gallery, version).append(
-            fingerprint=version.fingerprint, **rows
+            fingerprint=version.fingerprint, checked=not unchecked, **rows
         )
         return len(rows["ids"])
+
+    def _compare(
+        self,
+        ids: Sequence[str],
+        vectors: Any,
+        pictures: ImageRecords,
+        version: Version,
+    ) -> None:
+        """Raises when vectors are not what the version makes of their pictures."""
+        from registry.vector_check import refuse_other_vectors, sample_rows
+
+        names = [str(name) for name in ids]
+        rows, shown = sample_rows(names, [str(name) for name in pictures.ids])
+        sampled = [names[row] for row in rows]
+        refuse_other_vectors(
+            sampled,
+            vectors[rows],
+            self._embed(version, [pictures.images[row] for row in shown], sampled),
+            version=str(version),
+            distance=version.distance,
+        )
+
+    def _embed(
+        self, version: Version, images: Sequence[bytes], ids: Sequence[str]
+    ) -> npt.NDArray[np.float32]:
+        """What a version makes of pictures.
+
+        Raises:
+            UsageError: Bytes are no picture; the message names them by id.
+            IntegrityError: The version's files are not those that were registered.
+        """
+        self._verify(version)
+        from keras_bct.models import load_embedder
+
+        with self.local_version(version) as folder:
+            try:
+                embedder = load_embedder(folder, expected_size=version.embedding_size)
+                return embedder.embed_bytes(images, ids)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+
+    def unchecked(self, gallery: str) -> list[str]:
+        """Sentences on the rows of a gallery that are a version's by word alone.
+
+        None where the gallery cannot be read; who reads its rows is told so.
+        """
+        try:
+            found = self.gallery(gallery)
+        except RegistryError:
+            return []
+        return [
+            f"{rows:,} of {found.fingerprints[made_by]:,} vectors of "
+            f"{self.version_with(made_by) or made_by[:12]} in {gallery} are unchecked: "
+            "nobody compared them with what it makes of pictures"
+            for made_by, rows in found.unchecked.items()
+        ]
 
     def remove_rows(self, gallery: str, ids: Sequence[str]) -> int:
         """Removes rows by their ids; they cannot be read any more.

@@ -125,6 +125,21 @@ class ProtocolData:
         vectors: EmbeddingSet = rows.embedding_set()
         return vectors
 
+    def doubts(self, fingerprint: str) -> list[str]:
+        """Sentences on vectors that are those of `fingerprint` by word alone."""
+        side = self._protocol.gallery
+        if side.source != "gallery":
+            return []
+        gallery = self._gallery(side.path)
+        unchecked = gallery.unchecked.get(fingerprint, 0)
+        if not unchecked:
+            return []
+        return [
+            f"{unchecked:,} of {gallery.fingerprints[fingerprint]:,} vectors of the "
+            f"gallery {side.path!r} are unchecked: nobody compared them with what the "
+            "old version makes of pictures, and all numbers rest on it"
+        ]
+
     def digest(self, old_fingerprint: str) -> str:
         """SHA-256 over the data of both sides.
 

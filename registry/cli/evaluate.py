@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from registry.cli.command import Command, open_registry
-from registry.cli.evidence_table import evidence_table
+from registry.cli.evidence_table import evidence_document, evidence_table
 from registry.cli.output import print_json
 
 
@@ -39,13 +38,13 @@ def _run(args: argparse.Namespace) -> int:
         args.new, args.against, args.protocol, args.paragon, through=args.through
     )
     if args.json:
-        print_json(evidence)
+        print_json(evidence_document(evidence))
         return 0
     print(evidence_table(registry, [evidence]))
     print(f"the gate of {evidence.protocol_name} answers: {evidence.answer}")
     for reason in evidence.reasons:
         print(f"  - {reason}")
-    for warning in json.loads(evidence.comparison)["warnings"]:
+    for warning in evidence.warnings:
         print(f"  ! {warning}")
     return 0
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from registry.cli.output import number, table
+from registry.cli.output import number, table, to_plain
 from registry.evidence import Evidence
 from registry.registry import Registry
 
@@ -52,3 +53,8 @@ def evidence_table(registry: Registry, evidence: Sequence[Evidence]) -> str:
         ],
         rows,
     )
+
+
+def evidence_document(evidence: Evidence) -> dict[str, Any]:
+    """The same with all that is known of it, for programs."""
+    return {**to_plain(evidence), "warnings": list(evidence.warnings)}

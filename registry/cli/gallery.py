@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, table
 from registry.errors import UsageError
+
+if TYPE_CHECKING:
+    from keras_bct.data import ImageRecords
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +40,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stored embeddings: .parquet, .arrow or .npz with id, embedding, and "
         "where they are known label and camera",
     )
+    proof = parser.add_mutually_exclusive_group()
+    proof.add_argument(
+        "--pictures",
+        metavar="PICTURES",
+        help="with --import-file: TFRecords of some of the rows, by their ids; the "
+        "version embeds a sample, which has to agree with the vectors",
+    )
+    proof.add_argument(
+        "--unchecked",
+        action="store_true",
+        help="with --import-file: take the vectors on trust; shown wherever they count",
+    )
     adding.add_argument(
         "--remove-ids",
         metavar="FILE",
@@ -54,6 +70,11 @@ def _run(args: argparse.Namespace) -> int:
             "--version says which one makes the rows of --add-pictures, or made those "
             "of --import-file."
         )
+    if (args.pictures or args.unchecked) and not args.import_file:
+        raise UsageError(
+            "--pictures and --unchecked say how the vectors of --import-file are known "
+            "to be the version's."
+        )
     registry = open_registry(args)
     added = 0
     if args.add_pictures or args.import_file:
@@ -64,16 +85,16 @@ def _run(args: argparse.Namespace) -> int:
             )
         version = registry.resolve(args.version)
         if args.import_file:
-            added = registry.import_rows(args.name, Path(args.import_file), version)
+            added = registry.import_rows(
+                args.name,
+                Path(args.import_file),
+                version,
+                pictures=_pictures(args.pictures) if args.pictures else None,
+                unchecked=args.unchecked,
+            )
         else:
-            from keras_bct.data import read_records
-
-            try:
-                pictures = read_records(args.add_pictures)
-            except (OSError, ValueError) as error:
-                raise UsageError(str(error)) from error
             added = registry.add_pictures(
-                args.name, pictures, version, whole=args.whole
+                args.name, _pictures(args.add_pictures), version, whole=args.whole
             )
     removed = 0
     if args.remove_ids:
@@ -96,6 +117,7 @@ def _run(args: argparse.Namespace) -> int:
                     "rows": gallery.rows,
                     "fingerprints": gallery.fingerprints,
                     "sizes": gallery.sizes,
+                    "unchecked": gallery.unchecked,
                 }
                 for name, gallery in found.items()
             ]
@@ -115,9 +137,11 @@ def _run(args: argparse.Namespace) -> int:
             maker = registry.version_with(fingerprint)
             size = gallery.sizes[fingerprint]
             other = size != gallery.embedding_size
+            unchecked = gallery.unchecked.get(fingerprint, 0)
             made_by.append(
                 f"{count:,} by {maker or fingerprint[:12]}"
                 + (f" ({counted(size, 'component')})" if other else "")
+                + (f" ({unchecked:,} unchecked)" if unchecked else "")
             )
         rows.append(
             [
@@ -132,6 +156,15 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _pictures(pattern: str) -> ImageRecords:
+    from keras_bct.data import read_records
+
+    try:
+        return read_records(pattern)
+    except (OSError, ValueError) as error:
+        raise UsageError(str(error)) from error
+
+
 def _lines(path: Path) -> list[str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -144,7 +177,8 @@ COMMAND = Command(
     name="gallery",
     summary="Show galleries; add, import, remove or export their rows.",
     details="A gallery that is new is made. Rows that it holds are never changed.",
-    example="registry gallery kanji --import-file old.parquet --version glyphs/1",
+    example="registry gallery kanji --import-file old.parquet --version glyphs/1 "
+    "--pictures some.tfrecord",
     add_arguments=_add_arguments,
     run=_run,
 )

@@ -6,7 +6,7 @@ import argparse
 
 from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
-from registry.cli.evidence_table import evidence_table
+from registry.cli.evidence_table import evidence_document, evidence_table
 from registry.cli.output import print_json, table, to_plain
 from registry.errors import UsageError
 from registry.registry import Registry
@@ -93,12 +93,16 @@ def _show_version(registry: Registry, args: argparse.Namespace) -> int:
     evidence = registry.evidence_of(version)
     history = [] if alias is None else registry.history(args.name)
     aliases = [a.name for a in registry.aliases(version.model) if a.version == version]
+    unchecked = []
+    if alias is not None and alias.index is not None:
+        unchecked = registry.unchecked(alias.index.gallery)
     if args.json:
         content = {"version": to_plain(version), "aliases": aliases}
-        content["evidence"] = to_plain(evidence)
+        content["evidence"] = [evidence_document(item) for item in evidence]
         if alias is not None:
             content["alias"] = to_plain(alias)
             content["history"] = to_plain(history)
+            content["unchecked"] = unchecked
         print_json(content)
         return 0
     facts = [
@@ -121,9 +125,14 @@ def _show_version(registry: Registry, args: argparse.Namespace) -> int:
             ["protocol", alias.protocol or "-"],
         ]
     print(table(facts[0], facts[1:]))
+    for doubt in unchecked:
+        print(f"  ! {doubt}")
     if evidence:
         print("\nevidence")
         print(evidence_table(registry, evidence))
+        for item in evidence:
+            for warning in item.warnings:
+                print(f"  ! evidence {item.id}: {warning}")
     if history:
         print(f"\nhistory of {alias}")
         print(

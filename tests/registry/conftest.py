@@ -221,6 +221,7 @@ def fill_gallery(registry):
             vectors.astype(np.float32),
             found.fingerprint,
             labels=[f"class-{n % 5}" for n in range(rows)],
+            checked=True,
         )
 
     return fill

@@ -140,7 +140,7 @@ def test_a_second_gallery_in_one_folder_is_refused(gallery):
 
 def test_a_newer_format_is_refused(gallery):
     path = gallery.folder / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 3}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 4}))
     with pytest.raises(RegistryError, match="Upgrade"):
         Gallery.open(gallery.folder)
 
@@ -316,3 +316,29 @@ def test_a_gallery_of_the_first_release_is_read(gallery):
         del segment["embedding_size"]
     path.write_text(json.dumps({**content, "schema": 1}))
     assert Gallery.open(gallery.folder) == gallery
+
+
+class TestUncheckedRows:
+    """Rows that are a version's by word alone are known as such, for ever."""
+
+    def test_are_counted_by_version(self, gallery):
+        assert gallery.unchecked == {OLD: 4}
+        after = gallery.append(["m"], ROWS[:1], NEW, checked=True)
+        after = after.append(["n"], ROWS[:1], OLD, checked=True)
+        assert after.unchecked == {OLD: 4}
+        assert after.fingerprints == {OLD: 5, NEW: 1}
+        assert Gallery.open(gallery.folder).unchecked == {OLD: 4}
+
+    def test_stay_so_when_others_are_removed(self, gallery):
+        from registry.gallery_removal import remove_rows
+
+        gallery.append(["m", "n"], ROWS[:2], NEW, checked=True)
+        assert remove_rows(gallery, ["j", "n"]).unchecked == {OLD: 3}
+
+    def test_are_not_known_of_galleries_of_the_second_schema(self, gallery):
+        path = gallery.folder / "manifest.json"
+        content = json.loads(path.read_text())
+        for segment in content["segments"]:
+            del segment["unchecked"]
+        path.write_text(json.dumps({**content, "schema": 2}))
+        assert Gallery.open(gallery.folder).unchecked == {}

@@ -8,7 +8,7 @@ import pytest
 
 from keras_bct.adapters import LambdaOrthogonal, load_adapter
 from keras_bct.data import write_records
-from registry import Registry, UsageError
+from registry import InvalidGalleryError, Registry, UsageError
 from registry.fingerprint import fingerprint
 from tests.registry.toys import toy_pictures, write_toy_protocol
 from tests.tfx_pipeline.aligned_run import Run
@@ -174,12 +174,26 @@ class TestAligner:
             far.astype(np.float32),
             fingerprint(toy_model("old")),
             embedding_size=16,
+            checked=True,
         )
         run.align(records, embeddings="training")
         assert "90 pairs, of which 60 were stored" in capsys.readouterr().out
         adapter = load_adapter(adapter_folder(run.artifacts["adapter"].uri, 1))
         # From a million times too far the map leads back.
         assert np.abs(adapter.map.matrix).max() < 1e-3
+
+    def test_refuses_unchecked_rows_that_are_not_what_the_version_makes(
+        self, run, served, pictures, toy_model
+    ):
+        records = pictures(3)
+        served.create_gallery("training", "toy", 16)
+        served.gallery("training").append(
+            [str(name) for name in records.ids[:60]],
+            np.random.default_rng(0).normal(size=(60, 16)),
+            fingerprint(toy_model("old")),
+        )
+        with pytest.raises(InvalidGalleryError, match="what toy/1 makes"):
+            run.align(records, embeddings="training")
 
     def test_embeds_all_where_only_other_versions_have_rows(
         self, run, served, pictures, capsys

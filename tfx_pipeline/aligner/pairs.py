@@ -1,7 +1,7 @@
 """Old and new embeddings of the same pictures; what is stored is not embedded again."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from keras_bct.classifier import Classifier
 from keras_bct.data import ImageRecords
 from keras_bct.models import load_embedder
 from registry import Registry, Version
+from registry.vector_check import refuse_other_vectors, sample_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +52,12 @@ def old_embeddings(
 
     Raises:
         ValueError: The version's stored rows are of another size than it makes.
+        InvalidGalleryError: Rows that were imported unchecked are not what the version
+            makes of their pictures.
     """
     stored = _stored(registry, version, gallery) if gallery else {}
+    if stored and version.fingerprint in registry.gallery(gallery).unchecked:
+        _compare(registry, version, records, stored)
     ids = [str(name) for name in records.ids]
     missing = [row for row, name in enumerate(ids) if name not in stored]
     embeddings = np.empty((len(ids), version.embedding_size), np.float32)
@@ -65,6 +70,31 @@ def old_embeddings(
         if name in stored:
             embeddings[row] = stored[name]
     return embeddings, len(ids) - len(missing)
+
+
+def _compare(
+    registry: Registry,
+    version: Version,
+    records: ImageRecords,
+    stored: Mapping[str, NDArray[Any]],
+) -> None:
+    """Raises where stored rows are not what the version makes of these pictures."""
+    held = [name for name in map(str, records.ids) if name in stored]
+    if not held:
+        return
+    rows, shown = sample_rows(held, [str(name) for name in records.ids])
+    names = [held[row] for row in rows]
+    with registry.local_version(version) as directory:
+        embeddings = load_embedder(directory).embed_bytes(
+            [records.images[row] for row in shown], names
+        )
+    refuse_other_vectors(
+        names,
+        np.stack([stored[name] for name in names]),
+        embeddings,
+        version=str(version),
+        distance=version.distance,
+    )
 
 
 def _stored(

@@ -182,20 +182,33 @@ def test_gallery_imports_stored_embeddings_and_index_serves_them(
     names = [f"row-{n}" for n in range(12)]
     np.savez(tmp_path / "old.npz", id=names, embedding=vectors)
     argv = ["gallery", "kanji/all", "--import-file", tmp_path / "old.npz"]
-    assert run(*argv).code == 2
-    assert run(*argv, "--version", "glyphs/1").out.splitlines() == [
+    assert run(*argv, "--unchecked").code == 2
+    refused = run(*argv, "--version", "glyphs/1")
+    assert refused.code == 2
+    assert "--pictures" in refused.err and "--unchecked" in refused.err
+    assert run("gallery", "--json").json == []
+    argv += ["--version", "glyphs/1", "--unchecked"]
+    assert run(*argv).out.splitlines() == [
         "12 rows added",
         "gallery    generation  size  rows  embedded",
-        "kanji/all  1           64    12    12 by glyphs/1",
+        "kanji/all  1           64    12    12 by glyphs/1 (12 unchecked)",
     ]
-    assert run(*argv, "--version", "glyphs/1").code == 2
-    assert run("gallery", "--json").json[0]["rows"] == 12
+    assert run(*argv).code == 2
+    (shown,) = run("gallery", "--json").json
+    assert (shown["rows"], list(shown["unchecked"].values())) == (12, [12])
     served = run("index", "kanji/all", "--serve", "glyphs@production")
     assert served.out == (
         "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000 "
         "(exact search)\n"
     )
     assert promoted.alias("glyphs@production").index.name == "glyphs#1"
+    doubt = (
+        "  ! 12 of 12 vectors of glyphs/1 in kanji/all are unchecked: nobody compared "
+        "them with what it makes of pictures\n"
+    )
+    assert doubt in run("show", "glyphs@production").out
+    forced = ["--to", "production", "--force", "--reason", "to see"]
+    assert doubt in run("promote", "glyphs/2", *forced).out
 
 
 @pytest.mark.parametrize(
@@ -212,13 +225,15 @@ def test_gallery_imports_stored_embeddings_and_index_serves_them(
 def test_rows_that_cannot_be_imported_make_no_gallery(run, promoted, tmp_path, rows):
     if rows is not None:
         np.savez(tmp_path / "rows.npz", **rows)
-    argv = ["gallery", "kanji", "--version", "glyphs/1"]
+    argv = ["gallery", "kanji", "--version", "glyphs/1", "--unchecked"]
     assert run(*argv, "--import-file", tmp_path / "rows.npz").code == 2
     assert run("gallery", "--json").json == []
 
 
 @pytest.mark.parametrize(
-    "option", [["--whole"], ["--version", "glyphs/1"]], ids=" ".join
+    "option",
+    [["--whole"], ["--version", "glyphs/1"], ["--pictures", "x"], ["--unchecked"]],
+    ids=" ".join,
 )
 @pytest.mark.parametrize("mode", ["", "--export-file", "--remove-ids"])
 def test_gallery_takes_no_option_that_would_do_nothing(
