@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from keras_bct.data.line_error import LineError
     from keras_bct.data.market1501 import read_market1501
     from keras_bct.data.misalignment import Misalignment
+    from keras_bct.data.own_size import OwnSize
     from keras_bct.data.places import read_places365
     from keras_bct.data.random_change import stateless
     from keras_bct.data.record_shards import write_shards
@@ -40,6 +41,7 @@ __all__ = [
     "ImageRecords",
     "LineError",
     "Misalignment",
+    "OwnSize",
     "Preparation",
     "decode_pictures",
     "first_share",
@@ -71,6 +73,7 @@ _MODULES = {
     "ImageRecords": "records",
     "LineError": "line_error",
     "Misalignment": "misalignment",
+    "OwnSize": "own_size",
     "Preparation": "image_preparation",
     "decode_pictures": "decoding",
     "first_share": "class_split",

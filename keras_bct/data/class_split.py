@@ -6,6 +6,8 @@ import fractions
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from keras_bct.text_column import MISSING, text_column
+
 
 def rank_classes(names: Iterable[str], *, seed: int = 0) -> tuple[str, ...]:
     """Order classes at random, but each by its name and the seed alone.
@@ -25,7 +27,8 @@ def rank_classes(names: Iterable[str], *, seed: int = 0) -> tuple[str, ...]:
     >>> rank_classes("xdbca")
     ('c', 'b', 'd', 'x', 'a')
     """
-    return tuple(sorted(set(names), key=lambda name: (_position(name, seed), name)))
+    classes = _classes(names)
+    return tuple(sorted(classes, key=lambda name: (_position(name, seed), name)))
 
 
 def first_share(
@@ -85,7 +88,7 @@ def split_classes(
             f"`shares` should be positive and add up to 1. Received: {dict(shares)}"
         )
     parts: dict[str, list[str]] = {part: [] for part in exact}
-    for name in sorted(set(names)):
+    for name in sorted(_classes(names)):
         position = fractions.Fraction(_position(name, seed), 2**64)
         for part, share in exact.items():
             position -= share
@@ -93,6 +96,11 @@ def split_classes(
                 parts[part].append(name)
                 break
     return {part: tuple(members) for part, members in parts.items()}
+
+
+def _classes(names: Iterable[str]) -> set[str]:
+    """Return every class once; a label that is missing is none."""
+    return set(text_column("names", list(names)).tolist()) - {MISSING}
 
 
 def _position(name: str, seed: int) -> int:

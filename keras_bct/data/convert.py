@@ -18,6 +18,7 @@ from keras_bct.data.csv_list import read_csv_list
 from keras_bct.data.image_folder import read_image_folder
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.image_preparation import Preparation
+from keras_bct.data.own_size import OwnSize
 
 Options = argparse.Namespace
 
@@ -29,12 +30,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         0, or 2 for a set that is not as it should be.
     """
     options = _parser().parse_args(arguments)
+    options.written = []
     try:
         options.convert(options)
     except (OSError, ValueError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
-    for file in sorted(options.output.iterdir()):
+    for file in options.written:
         print(f"{file}  {file.stat().st_size:,} bytes")
     return 0
 
@@ -86,6 +88,7 @@ def _convert_ijbc(options: Options) -> None:
             protocol = ijbc.IDENTIFICATION_PROTOCOL.format(gallery=f"gallery-{gallery}")
             _write_text(options, f"ijb-c-identification-{gallery}.yaml", protocol)
     verification.write_pairs(options.output / "pairs.csv")
+    options.written.append(options.output / "pairs.csv")
     protocol = ijbc.VERIFICATION_PROTOCOL.format(
         queries=f"{sides[0]}*.tfrecord", gallery=f"{sides[1]}*.tfrecord"
     )
@@ -121,9 +124,9 @@ def _write(
     parts = {name: images}
     if options.old_share is not None and training:
         old = first_share(images.labels.tolist(), options.old_share, seed=options.seed)
-        parts[f"old-{name}"] = images.of_classes(old)
+        parts[f"{name}-old"] = images.of_classes(old)
     for part, chosen in parts.items():
-        write_shards(
+        options.written += write_shards(
             options.output,
             part,
             chosen,
@@ -133,10 +136,15 @@ def _write(
         )
 
 
-def _preparation(options: Options) -> Preparation | None:
+def _preparation(options: Options) -> Preparation | OwnSize | None:
     """Return the set's own preparation, changed as the command line says."""
     recipe: Preparation | None = options.preparation
     if options.as_is:
+        if options.size is not None or options.grey:
+            raise ValueError(
+                "--as-is keeps the files' bytes, whatever their size and colours. "
+                "Received: --size or --grey with it. Leave one of them out."
+            )
         return None
     if options.size is not None:
         height, width = options.size
@@ -152,12 +160,13 @@ def _preparation(options: Options) -> Preparation | None:
             recipe, height=height, width=width, shorter_side=shorter_side
         )
     if recipe is None:
-        return None
+        return OwnSize(grey=options.grey, encoding=options.encoding)
     return dataclasses.replace(recipe, grey=options.grey, encoding=options.encoding)
 
 
 def _write_text(options: Options, name: str, text: str) -> None:
     (options.output / name).write_text(text, encoding="utf-8")
+    options.written.append(options.output / name)
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -37,12 +37,13 @@ def read_csv_list(
         directory: where the pictures' paths start; None: where the CSV file lies.
 
     Returns:
-        The pictures, in the order of the lines.
+        The pictures, in the order of the lines. A label, camera, template or medium
+        that a line leaves empty is not known, and "".
 
     Raises:
         LineError: a column that the first line does not name, a line with too few or
-            too many values or an empty one, an id that came before, or a picture
-            that is not there.
+            too many values or without a file or an id, an id that came before, or a
+            picture that is not there.
         FileNotFoundError: there is no such CSV file.
     """
     wanted = {
@@ -61,7 +62,7 @@ def read_csv_list(
     for number, row in read_rows(path, [c for c in wanted.values() if c is not None]):
         for name, values in columns.items():
             value = row[wanted[name] or ""]
-            if not value:
+            if not value and name in ("ids", "paths"):
                 raise LineError(path, number, f"a value for {wanted[name]!r}", "none")
             values.append(value)
         identity = columns["ids"][-1]

@@ -1,15 +1,41 @@
-"""Encoded pictures to one array."""
+"""Encoded pictures to pixels: what training and embedding take and refuse."""
 
 from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
+from PIL import Image
 
 from keras_bct.data.records import ImageRecords
 
 _DECODED_TOGETHER = 512
 _NAMED_IN_ERRORS = 5
+# TensorFlow reads others too, but not in all of its versions, nor as one channel; of
+# BMP it takes the numbers in a palette for colours.
+_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
+
+ImageShape = tuple[int | None, int | None, int | None]
+"""Height, width and channels, each None where any will do."""
+
+
+def decode(image: tf.Tensor, channels: int) -> tf.Tensor:
+    """Decode one PNG or JPEG, inside a TensorFlow graph or outside.
+
+    Args:
+        image: its bytes.
+        channels: 1 or 3; grey and colour are turned into each other. 0: its own.
+
+    Returns:
+        uint8, shape (height, width, channels); of 16 bits the upper eight.
+
+    Raises:
+        tf.errors.InvalidArgumentError: bytes that cannot be decoded.
+    """
+    return tf.io.decode_image(image, channels=channels, expand_animations=False)
 
 
 def decode_pictures(
@@ -30,38 +56,109 @@ def decode_pictures(
             names them by id.
     """
 
-    def decode(image: tf.Tensor) -> tf.Tensor:
-        return tf.io.decode_image(
-            image, channels=image_shape[2], expand_animations=False
-        )
-
     def decode_exactly(image: tf.Tensor) -> tf.Tensor:
-        return tf.ensure_shape(decode(image), image_shape)
+        return tf.ensure_shape(decode(image, image_shape[2]), image_shape)
 
     pictures = np.empty((len(records), *image_shape), np.uint8)
     start = 0
+    if all(map(_is_png_or_jpeg, records.images)):
+        try:
+            for batch in (
+                tf.data.Dataset.from_tensor_slices(records.images)
+                .map(decode_exactly, num_parallel_calls=tf.data.AUTOTUNE)
+                .batch(_DECODED_TOGETHER)
+            ):
+                pictures[start : start + len(batch)] = batch
+                start += len(batch)
+            return pictures
+        except tf.errors.OpError:
+            pass
+    raise refusal(wrong_pictures(records.ids, records.images, image_shape), image_shape)
+
+
+def wrong_pictures(
+    ids: Iterable[str], images: Sequence[bytes], image_shape: ImageShape
+) -> list[str]:
+    """Say by id which pictures cannot be taken, and why.
+
+    Every picture is decoded, on all cores: nothing less tells whether one is whole.
+
+    Args:
+        ids: n names.
+        images: n encoded pictures.
+        image_shape: what each should have.
+    """
+    if not len(images):
+        return []
+    shapes = _shapes(images, image_shape[2] or 0)
+    if shapes is not None and all(_fits(shape, image_shape) for shape in shapes):
+        return []
+    # One at a time, to say which.
+    return [
+        f"{name} ({complaint})"
+        for name, image in zip(ids, images, strict=True)
+        if (complaint := _complaint(image, image_shape))
+    ]
+
+
+def refusal(wrong: Sequence[str], image_shape: ImageShape) -> ValueError:
+    """Make the error of what `wrong_pictures` found."""
+    return ValueError(
+        "Every picture should be a PNG or JPEG of shape (height, width, channels) = "
+        f"{image_shape}. Received {len(wrong)} others, by id: "
+        f"{'; '.join(wrong[:_NAMED_IN_ERRORS])}. Leave them out, or bring them to this "
+        "size and format (keras_bct.data.Preparation)."
+    )
+
+
+def _shapes(images: Sequence[bytes], channels: int) -> set[tuple[int, ...]] | None:
+    """Return what shapes the decoded pictures have, or None if one is no picture."""
+    if not all(map(_is_png_or_jpeg, images)):
+        return None
+
+    def shape(image: tf.Tensor) -> tf.Tensor:
+        return tf.shape(decode(image, channels))
+
+    shapes: set[tuple[int, ...]] = set()
     try:
         for batch in (
-            tf.data.Dataset.from_tensor_slices(records.images)
-            .map(decode_exactly, num_parallel_calls=tf.data.AUTOTUNE)
+            tf.data.Dataset.from_tensor_slices(list(images))
+            .map(shape, num_parallel_calls=tf.data.AUTOTUNE)
             .batch(_DECODED_TOGETHER)
         ):
-            pictures[start : start + len(batch)] = batch
-            start += len(batch)
-        return pictures
-    except tf.errors.InvalidArgumentError:
-        # One at a time, to say which.
-        bad = []
-        for name, image in zip(records.ids, records.images, strict=True):
-            try:
-                shape = tuple(decode(image).shape)
-            except tf.errors.InvalidArgumentError:
-                bad.append(f"{name} (not a picture that can be decoded)")
-            else:
-                if shape != image_shape:
-                    bad.append(f"{name} (of shape {shape})")
-    raise ValueError(
-        "Every picture should be a PNG or JPEG of shape (height, width, channels) = "
-        f"{image_shape}. Received {len(bad)} others, by id: "
-        f"{'; '.join(bad[:_NAMED_IN_ERRORS])}. Repair, resize or leave them out."
+            shapes.update(map(tuple, np.unique(batch, axis=0).tolist()))
+    except tf.errors.OpError:
+        return None
+    return shapes
+
+
+def _complaint(image: bytes, image_shape: ImageShape) -> str:
+    """Say what is wrong with a picture; nothing if it is right."""
+    if _is_png_or_jpeg(image):
+        try:
+            shape = tuple(decode(image, image_shape[2] or 0).shape)
+        except tf.errors.OpError:
+            return f"not a picture that can be decoded{_kind(image)}"
+        return "" if _fits(shape, image_shape) else f"of shape {shape}"
+    return f"not a picture that can be decoded{_kind(image)}"
+
+
+def _kind(image: bytes) -> str:
+    """Say what a file's first bytes promise."""
+    try:
+        opened = Image.open(io.BytesIO(image))
+    # Pillow's readers raise whatever their parsing runs into.
+    except Exception:
+        return ""
+    return f": {opened.format} in {opened.mode}"
+
+
+def _fits(shape: tuple[int, ...], image_shape: ImageShape) -> bool:
+    return all(
+        wanted in (None, given)
+        for wanted, given in zip(image_shape, shape, strict=True)
     )
+
+
+def _is_png_or_jpeg(image: bytes) -> bool:
+    return image.startswith((_JPEG, _PNG))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import pathlib
-from collections.abc import Iterator
 
 import numpy as np
 
+from keras_bct.data.folder_listing import SUFFIXES, FolderListing, is_picture
 from keras_bct.data.image_list import ImageList
-
-SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
-"""What a picture's name ends in, in small letters."""
 
 
 def read_image_folder(directory: str | os.PathLike[str]) -> ImageList:
     """List `directory/CLASS/...jpg`, sorted; the folders' names are the labels.
 
-    Pictures may lie deeper than their class's folder. Files that are no pictures by
-    their name (`Thumbs.db`, a README) are passed over.
+    Pictures may lie deeper than their class's folder, and links are followed. Hidden
+    files and folders, those of other programs (`Thumbs.db`, `@eaDir`) and files that
+    are no pictures by their names are passed over; a line on standard error says how
+    many.
 
     Args:
         directory: the folder of the classes.
@@ -29,56 +27,40 @@ def read_image_folder(directory: str | os.PathLike[str]) -> ImageList:
     Raises:
         NotADirectoryError: there is no such folder.
         ValueError: a picture that lies outside the folders of the classes, a class
-            without pictures, or no class at all.
+            without pictures, no class at all, or a name that is not UTF-8.
     """
-    root = pathlib.Path(directory)
-    if not root.is_dir():
-        raise NotADirectoryError(
-            f"`directory` should be a folder with one folder a class. Received: {root}"
-        )
+    listing = FolderListing(directory)
+    root = listing.root
     ids: list[str] = []
     labels: list[str] = []
-    for entry in sorted(root.iterdir()):
-        if entry.name.startswith("."):
-            continue
+    for name in listing.entries():
+        entry = root / name
         if not entry.is_dir():
-            if is_picture(entry.name):
+            if is_picture(name):
                 raise ValueError(
                     f"{entry}: expected a folder with the pictures of one class. "
                     "Received: a picture. Move it into the folder of its class."
                 )
+            listing.leave_out(entry)
             continue
-        found = [path.relative_to(root).as_posix() for path in _pictures_below(entry)]
+        found = [
+            path.relative_to(root).as_posix() for path in listing.pictures_below(entry)
+        ]
         if not found:
+            listing.report()
             raise ValueError(
                 f"{entry}: expected pictures ({', '.join(SUFFIXES)}) of one class. "
                 "Received: none. Remove the folder, or fill it."
             )
         ids.extend(found)
-        labels.extend([entry.name] * len(found))
+        labels.extend([name] * len(found))
     if not ids:
         raise ValueError(
             f"{root}: expected one folder a class. Received: no folder with pictures"
         )
+    listing.report()
     return ImageList(
         ids=np.array(ids),
         paths=tuple(os.path.join(root, name) for name in ids),
         labels=np.array(labels),
     )
-
-
-def is_picture(name: str) -> bool:
-    """Tell by a file's name whether it is a picture.
-
-    >>> is_picture("0002_c1s1_000451_03.jpg"), is_picture("Thumbs.db")
-    (True, False)
-    """
-    return not name.startswith(".") and name.lower().endswith(SUFFIXES)
-
-
-def _pictures_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    for parent, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            if is_picture(name):
-                yield pathlib.Path(parent, name)

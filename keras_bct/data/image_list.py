@@ -26,7 +26,7 @@ class ImageList:
     Attributes:
         ids: str, shape (n,), no two the same.
         paths: n files.
-        labels: str, shape (n,), the class of each by name.
+        labels: str, shape (n,), the class of each by name, "" where it is not known.
         cameras: str, shape (n,), or None.
         templates: str, shape (n,), or None: the template that a picture is part of.
         media: str, shape (n,), or None: frames of one video share a medium.

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+
+from keras_bct.data.picture_file import (
+    check_encoding,
+    eight_bits,
+    encode,
+    open_picture,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,7 +29,6 @@ _FACE = np.array(
     ]
 )
 _FACE_SIDE = 112.0
-_FORMATS = {"jpeg": "JPEG", "png": "PNG"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +36,8 @@ class Preparation:
     """How a file's picture becomes a training or test picture.
 
     A picture with landmarks is turned so that the face stands as ArcFace has it
-    (where `align` is true); one with a box is cropped to it; any other is used whole.
+    (where `align` is true); one with a box is cropped to it. Any other is used whole,
+    and turned as its EXIF data say: boxes and landmarks are of the picture as it lies.
 
     Attributes:
         height: of the result, in pixels.
@@ -78,14 +84,7 @@ class Preparation:
             raise ValueError(
                 f"`box_margin` should not be negative. Received: {self.box_margin}"
             )
-        if self.encoding not in _FORMATS:
-            raise ValueError(
-                f"`encoding` should be jpeg or png. Received: {self.encoding!r}"
-            )
-        if not 1 <= self.quality <= 95:
-            raise ValueError(
-                f"`quality` should be from 1 to 95. Received: {self.quality}"
-            )
+        check_encoding(self.encoding, self.quality)
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -102,8 +101,8 @@ class Preparation:
         """Prepare one picture.
 
         Args:
-            image: JPEG, PNG, WebP or BMP, also with four colours or a palette, as
-                some pictures of ImageNet have them.
+            image: a file of any format that Pillow reads, of an animation the first
+                frame; for its colours see `eight_bits`.
             box: left, top, width and height in pixels, or None.
             landmarks: float, shape (5, 2), or None; see `ImageList`.
 
@@ -111,10 +110,11 @@ class Preparation:
             The encoded result.
 
         Raises:
-            ValueError: bytes that are no picture, an empty box, or landmarks that
-                all lie in one place.
+            ValueError: bytes that are no picture, pixels of 32 bits, an empty box, or
+                landmarks that all lie in one place.
         """
-        picture = self._decode(image)
+        whole = box is None and landmarks is None
+        picture = eight_bits(open_picture(image), grey=self.grey, upright=whole)
         if landmarks is not None and self.align:
             picture = self._aligned(picture, np.asarray(landmarks, np.float64))
         elif box is not None:
@@ -123,24 +123,7 @@ class Preparation:
             picture = self._centre(picture, self.shorter_side)
         else:
             picture = self._resize(picture)
-        stream = io.BytesIO()
-        if self.encoding == "jpeg":
-            picture.save(stream, "JPEG", quality=self.quality, subsampling=0)
-        else:
-            picture.save(stream, "PNG")
-        return stream.getvalue()
-
-    def _decode(self, image: bytes) -> Image.Image:
-        try:
-            picture: Image.Image = Image.open(io.BytesIO(image))
-            if picture.mode == "P" and "transparency" in picture.info:
-                picture = picture.convert("RGBA")
-            return picture.convert("L" if self.grey else "RGB")
-        except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-            raise ValueError(
-                f"expected a picture that can be decoded. Received: {len(image)} "
-                f"bytes, {error}"
-            ) from error
+        return encode(picture, self.encoding, self.quality)
 
     def _resize(
         self, picture: Image.Image, box: tuple[float, float, float, float] | None = None

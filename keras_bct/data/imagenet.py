@@ -20,7 +20,8 @@ import re
 import numpy as np
 
 from keras_bct.data.csv_list import read_rows
-from keras_bct.data.image_folder import is_picture, read_image_folder
+from keras_bct.data.folder_listing import FolderListing, is_picture
+from keras_bct.data.image_folder import read_image_folder
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.image_preparation import Preparation
 from keras_bct.data.line_error import LineError, read_fields, whole_number
@@ -93,13 +94,19 @@ def _read_synsets(folder: pathlib.Path, part: str) -> ImageList:
 
 
 def _read_flat(root: pathlib.Path, folder: pathlib.Path) -> ImageList:
-    names = sorted(name for name in os.listdir(folder) if is_picture(name))
-    for name in names:
+    listing = FolderListing(folder)
+    names = []
+    for name in listing.entries():
+        if not is_picture(name):
+            listing.leave_out(folder / name)
+            continue
+        names.append(name)
         if not _VAL_NAME.fullmatch(name):
             raise ValueError(
                 f"{folder / name}: expected a name such as "
                 f"ILSVRC2012_val_00000001.JPEG. Received: {name!r}"
             )
+    listing.report()
     truth, synsets = _ground_truth(root)
     stems = [pathlib.PurePath(name).stem for name in names]
     lacking = sorted(set(stems) ^ set(synsets))

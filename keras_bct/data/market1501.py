@@ -21,6 +21,7 @@ import re
 
 import numpy as np
 
+from keras_bct.data.folder_listing import FolderListing
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.image_preparation import Preparation
 
@@ -48,8 +49,6 @@ gate: {metrics: [retrieval/mAP]}
 _NAME = re.compile(
     r"(?P<person>-1|[0-9]{4})_c(?P<camera>[1-6])s[0-9]+_[0-9]{6}_[0-9]{2}\.jpg"
 )
-# Windows wrote it into the folders of the original.
-_NO_PICTURE = "Thumbs.db"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,7 +95,9 @@ def _read_part(folder: pathlib.Path, *, people_only: bool) -> ImageList:
             "Market-1501 should have the folders bounding_box_train, query and "
             f"bounding_box_test. Received: no folder {folder}"
         )
-    names = sorted(set(os.listdir(folder)) - {_NO_PICTURE})
+    # Windows wrote Thumbs.db into the folders of the original.
+    listing = FolderListing(folder)
+    names = listing.entries()
     labels, cameras = [], []
     for name in names:
         parts = _NAME.fullmatch(name)
@@ -115,6 +116,7 @@ def _read_part(folder: pathlib.Path, *, people_only: bool) -> ImageList:
         cameras.append(f"c{parts['camera']}")
     if not names:
         raise ValueError(f"{folder}: expected pictures. Received: an empty folder")
+    listing.report()
     return ImageList(
         ids=np.array(names),
         paths=tuple(os.path.join(folder, name) for name in names),

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import hashlib
 import io
 import os
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
-from PIL import Image
 from tqdm import tqdm
 
-from keras_bct.data.records import Patterns, compression_of, matching_files
+from keras_bct.data.decoding import refusal, wrong_pictures
+from keras_bct.data.records import (
+    Patterns,
+    compression_of,
+    matching_files,
+    names_of,
+    refuse_twice,
+)
 
 # A record is its length (8 bytes), a checksum (4), the data and another checksum (4).
 _BEFORE_DATA, _AROUND_DATA = 12, 16
 _PARSED_TOGETHER = 1024
-_NAMED_IN_ERRORS = 5
 _SILENT_SECONDS = 2.0
 
 
@@ -66,9 +69,9 @@ class RecordIndex:
     ) -> RecordIndex:
         """Read every file once, from its beginning to its end.
 
-        Each picture's first bytes are looked at, so that one of another size is found
-        before a training begins; and all of its bytes are digested while they are here,
-        so that no one has to read the set again for that.
+        Each picture is decoded once, so that one that training cannot take is found
+        before it begins; and all of its bytes are digested while they are here, so that
+        no one has to read the set again for that.
 
         Args:
             patterns: a TFRecord file or glob pattern, or several, on a local disk.
@@ -89,9 +92,9 @@ class RecordIndex:
                     f"local disk, without compression. Received: {file}. Copy or "
                     "unpack it there, or read the set into memory."
                 )
-        ids: list[bytes] = []
-        labels: list[bytes] = []
-        numbers: list[int] = []
+        ids: list[npt.NDArray[np.str_]] = []
+        labels: list[npt.NDArray[np.str_]] = []
+        numbers: list[npt.NDArray[np.int32]] = []
         offsets: list[npt.NDArray[np.int64]] = []
         lengths: list[npt.NDArray[np.int64]] = []
         digests: list[bytes] = []
@@ -111,7 +114,8 @@ class RecordIndex:
             dynamic_ncols=True,
         ) as bar:
             for number, file in enumerate(files):
-                offset, before = 0, len(ids)
+                offset = 0
+                names: dict[str, list[bytes]] = {"id": [], "label": []}
                 try:
                     for batch in tf.data.TFRecordDataset(file).batch(_PARSED_TOGETHER):
                         sizes = tf.strings.length(batch).numpy().astype(np.int64)
@@ -121,63 +125,41 @@ class RecordIndex:
                         bar.update(int(ends[-1]) - offset)
                         offset = int(ends[-1])
                         parsed = tf.io.parse_example(batch, features)
-                        ids.extend(parsed["id"].numpy())
-                        labels.extend(parsed["label"].numpy())
-                        for row, image in enumerate(parsed["image"].numpy()):
-                            digests.append(hashlib.sha256(image).digest())
-                            complaint = _complaint(image, image_shape)
-                            if complaint:
-                                name = ids[len(ids) - len(sizes) + row].decode()
-                                wrong.append(f"{name} ({complaint})")
+                        for name, values in names.items():
+                            values.extend(parsed[name].numpy())
+                        images = parsed["image"].numpy().tolist()
+                        digests.extend(hashlib.sha256(i).digest() for i in images)
+                        theirs = names["id"][-len(images) :]
+                        wrong += wrong_pictures(
+                            [name.decode(errors="replace") for name in theirs],
+                            images,
+                            image_shape,
+                        )
                 except tf.errors.OpError as error:
                     raise ValueError(
                         f"{file} should hold tf.train.Example records whose features "
                         "id, image, label are one byte string each. Received, after "
-                        f"record {len(ids) - before}: {error.message}"
+                        f"record {len(names['id'])}: {error.message}"
                     ) from error
-                numbers.extend([number] * (len(ids) - before))
-        cls._refuse(patterns, image_shape, ids, labels, wrong)
+                ids.append(names_of(file, "id", names["id"], required=True))
+                labels.append(names_of(file, "label", names["label"], required=True))
+                numbers.append(np.full(len(names["id"]), number, np.int32))
+        if not offsets:
+            raise ValueError(
+                f"`patterns` should lead to at least one picture. Received: {patterns}"
+            )
+        if wrong:
+            raise refusal(wrong, image_shape)
+        refuse_twice(np.concatenate(ids))
         return cls(
-            ids=np.array([value.decode() for value in ids]),
-            labels=np.array([value.decode() for value in labels]),
+            ids=np.concatenate(ids),
+            labels=np.concatenate(labels),
             files=tuple(files),
-            file_numbers=np.array(numbers, np.int32),
+            file_numbers=np.concatenate(numbers),
             offsets=np.concatenate(offsets),
             lengths=np.concatenate(lengths),
             image_digests=b"".join(digests),
         )
-
-    @staticmethod
-    def _refuse(
-        patterns: Patterns,
-        image_shape: tuple[int, int, int],
-        ids: Sequence[bytes],
-        labels: Sequence[bytes],
-        wrong: Sequence[str],
-    ) -> None:
-        if not ids:
-            raise ValueError(
-                f"`patterns` should lead to at least one picture. Received: {patterns}"
-            )
-        for name, column in (("id", ids), ("label", labels)):
-            if not all(column):
-                raise ValueError(
-                    f"Every record should have the feature `{name}`. Received: record "
-                    f"{[bool(value) for value in column].index(False)} without"
-                )
-        if wrong:
-            raise ValueError(
-                "Every picture should be a PNG or JPEG of shape (height, width, "
-                f"channels) = {image_shape}. Received {len(wrong)} others, by id: "
-                f"{'; '.join(wrong[:_NAMED_IN_ERRORS])}. Repair, resize or leave them "
-                "out."
-            )
-        twice = [name for name, count in collections.Counter(ids).items() if count > 1]
-        if twice:
-            raise ValueError(
-                "`ids` should be different for every picture. Received more than "
-                f"once: {twice[0].decode()!r} and {len(twice) - 1} others"
-            )
 
     def read(self, rows: npt.NDArray[np.int64]) -> list[bytes]:
         """Read the serialised examples of some pictures; safe from many threads."""
@@ -189,14 +171,3 @@ class RecordIndex:
             )
             for row in rows
         ]
-
-
-def _complaint(image: bytes, image_shape: tuple[int, int, int]) -> str:
-    """Say what is wrong with a picture, by its first bytes; nothing if it is right."""
-    try:
-        width, height = Image.open(io.BytesIO(image)).size
-    except (OSError, SyntaxError):
-        return "not a picture that can be decoded"
-    if (height, width) != image_shape[:2]:
-        return f"{height} x {width} pixels"
-    return ""

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.image_preparation import Preparation
+from keras_bct.data.own_size import OwnSize
 from keras_bct.data.records import serialise
 
 _PREPARED_TOGETHER = 256
@@ -24,7 +25,7 @@ def write_shards(
     name: str,
     images: ImageList,
     *,
-    preparation: Preparation | None = None,
+    preparation: Preparation | OwnSize | None = None,
     shards: int = 1,
     skip_unreadable: bool = False,
     progress: bool = True,
@@ -38,7 +39,8 @@ def write_shards(
         directory: made when it is not there.
         name: what the files are named after.
         images: the pictures.
-        preparation: how they are brought to one size; None: the bytes as they are.
+        preparation: how they are brought to one size, or to a format that TensorFlow
+            reads; None: the bytes as they are.
         shards: how many files.
         skip_unreadable: leave out pictures that cannot be read or decoded, each with
             a line on standard error, where otherwise the first one is an error.
@@ -97,7 +99,7 @@ def write_shards(
 def _prepared(
     images: ImageList,
     rows: range,
-    preparation: Preparation | None,
+    preparation: Preparation | OwnSize | None,
     skip_unreadable: bool,
     workers: ThreadPoolExecutor,
 ) -> Iterator[tuple[int, bytes | None]]:

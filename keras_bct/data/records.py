@@ -1,7 +1,7 @@
 """Pictures in TFRecords: one `tf.train.Example` a picture.
 
-Features, each one byte string: `id`, `image` (PNG or JPEG), `label` (the class by
-name), and where they are known `camera`, `template` and `medium`.
+Features, each one byte string: `id`, `image` (PNG or JPEG), and where they are known
+`label` (the class by name), `camera`, `template` and `medium`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from keras_bct import file_patterns
-from keras_bct.text_column import text_column
+from keras_bct.text_column import MISSING, text_column
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARSED_TOGETHER = 1024
@@ -33,18 +33,19 @@ Patterns = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 class ImageRecords:
     """Encoded pictures and what is known of each, in the order of the files.
 
-    Columns may be given as bytes, too; what is missing of them is `""`.
+    Names may be given as any column that `text_column` takes, bytes among them.
 
     Attributes:
         ids: str, shape (n,), no two the same.
         images: n encoded pictures (PNG or JPEG).
-        labels: str, shape (n,), the class of each by name.
-        cameras: str, shape (n,), or None where they are not known.
+        labels: str, shape (n,), the class of each by name, "" where it is not known.
+        cameras: str, shape (n,), or None where none is known. One that is missing is
+            "", as of the columns below.
         templates: str, shape (n,), or None: the template that a picture is part of.
         media: str, shape (n,), or None: frames of one video share a medium.
 
     Raises:
-        ValueError: the lengths differ, two records have one id, or one has none.
+        ValueError: the lengths differ, an id is missing, or two records have one.
     """
 
     ids: npt.NDArray[np.str_]
@@ -72,16 +73,7 @@ class ImageRecords:
                 lengths[name] = len(column)
         if len(set(lengths.values())) > 1:
             raise ValueError(f"The columns should be equally long. Received: {lengths}")
-        twice = [
-            name
-            for name, count in collections.Counter(self.ids.tolist()).items()
-            if count > 1
-        ]
-        if twice:
-            raise ValueError(
-                "`ids` should be different for every picture. Received more than "
-                f"once: {_some(twice)}. Was a file named by two patterns?"
-            )
+        refuse_twice(self.ids)
 
     def __len__(self) -> int:
         """Return the number of pictures."""
@@ -138,70 +130,107 @@ def read_records(
 
     Returns:
         The pictures; `cameras`, `templates` and `media` are None when no record has
-        the feature.
+        the feature. Where only some have it, or a label, it is "" for the others.
 
     Raises:
         FileNotFoundError: a pattern that matches no file.
-        ValueError: no records, a file that is not TFRecord, a record without one of
-            the features, or two records with one id.
+        ValueError: no records, a file that is not TFRecord, a record without an id or
+            a picture, names that are not UTF-8, or two records with one id.
     """
     optional = {"cameras": camera, "templates": template, "media": medium}
-    columns: dict[str, list[bytes]] = {
-        feature: []
-        for feature in (id, image, label, *optional.values())
-        if feature is not None
+    columns = {
+        "ids": id,
+        "labels": label,
+        **{name: feature for name, feature in optional.items() if feature is not None},
     }
-    wanted = {feature: tf.io.FixedLenFeature([], tf.string, "") for feature in columns}
+    names: dict[str, list[npt.NDArray[np.str_]]] = {column: [] for column in columns}
+    images: list[bytes] = []
+    features = [image, *columns.values()]
+    wanted = {name: tf.io.FixedLenFeature([], tf.string, "") for name in features}
     files = matching_files(patterns)
     for file in files:
         examples = tf.data.TFRecordDataset(
             file, compression or compression_of(file)
         ).batch(_PARSED_TOGETHER)
-        before = len(columns[id])
+        values: dict[str, list[bytes]] = {feature: [] for feature in features}
         try:
             for batch in examples:
                 parsed = tf.io.parse_example(batch, wanted)
-                for feature, values in columns.items():
-                    values.extend(parsed[feature].numpy())
+                for feature in features:
+                    values[feature].extend(parsed[feature].numpy())
         except tf.errors.OpError as error:
             raise ValueError(
                 f"{file} should hold tf.train.Example records whose features "
-                f"{', '.join(columns)} are one byte string each. Received, after "
-                f"record {len(columns[id]) - before}: {error.message}"
+                f"{', '.join(features)} are one byte string each. Received, after "
+                f"record {len(values[id])}: {error.message}"
             ) from error
-        for feature in (id, image, label):
-            empty = [
-                n for n, value in enumerate(columns[feature][before:]) if not value
-            ]
-            if empty:
-                raise ValueError(
-                    f"Every record of {file} should have the feature `{feature}`. "
-                    f"Received {len(empty)} without it, the first is record "
-                    f"{empty[0]}. Name the file's own features when they are called "
-                    "something else."
-                )
-    if not columns[id]:
+        empty = [row for row, value in enumerate(values[image]) if not value]
+        if empty:
+            raise ValueError(
+                f"Every record of {file} should have the feature `{image}`. Received "
+                f"{len(empty)} without it, the first is record {empty[0]}. Name the "
+                "file's own features when they are called something else."
+            )
+        images += values[image]
+        for column, feature in columns.items():
+            names[column].append(
+                names_of(file, feature, values[feature], required=column == "ids")
+            )
+    if not images:
         raise ValueError(
             f"`patterns` should lead to at least one picture. Received: {patterns}, "
             f"which are {len(files)} files without a record."
         )
-    known = {}
-    for column, optional_feature in optional.items():
-        values = columns[optional_feature] if optional_feature is not None else []
-        lacking = [n for n, value in enumerate(values) if not value]
-        if lacking and len(lacking) < len(values):
-            raise ValueError(
-                f"The feature `{optional_feature}` should be in every record or in "
-                f"none. Received {len(lacking)} without it, the first is "
-                f"{columns[id][lacking[0]].decode()!r}."
-            )
-        known[column] = _text(values) if values and not lacking else None
-    return ImageRecords(
-        ids=_text(columns[id]),
-        images=columns[image],
-        labels=_text(columns[label]),
-        **known,
-    )
+    joined = {column: np.concatenate(parts) for column, parts in names.items()}
+    for column in optional:
+        if column in joined and not (joined[column] != MISSING).any():
+            del joined[column]
+    return ImageRecords(images=images, **joined)
+
+
+def names_of(
+    file: str, feature: str, values: Sequence[bytes], *, required: bool
+) -> npt.NDArray[np.str_]:
+    """Return a feature of all records of a file as text.
+
+    Raises:
+        ValueError: bytes that are not UTF-8, or none where they are required; the
+            message names the file and the record.
+    """
+    try:
+        return text_column(feature, values, required=required)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def refuse_twice(ids: npt.NDArray[np.str_]) -> None:
+    """Refuse an id that two pictures have.
+
+    Raises:
+        ValueError: there is one.
+    """
+    counts = collections.Counter(ids.tolist())
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice:
+        raise ValueError(
+            "`ids` should be different for every picture. Received more than "
+            f"once: {_some(twice)}. Was a file named by two patterns?"
+        )
+
+
+def refuse_unlabelled(records: ImageRecords) -> None:
+    """Refuse to train on pictures whose class is not known.
+
+    Raises:
+        ValueError: there are some; the message names them by id.
+    """
+    lacking = records.ids[records.labels == MISSING].tolist()
+    if lacking:
+        raise ValueError(
+            "Every picture should have a label to be trained on. Received "
+            f"{len(lacking)} without, by id: {_some(lacking)}. Label them, or leave "
+            "them out."
+        )
 
 
 def matching_files(patterns: Patterns) -> list[str]:
@@ -266,10 +295,6 @@ def serialise(columns: Any, row: int, image: bytes) -> bytes:
         )
     ).SerializeToString()
     return serialised
-
-
-def _text(values: Iterable[bytes]) -> npt.NDArray[np.str_]:
-    return np.array([value.decode() for value in values], dtype=np.str_)
 
 
 def _some(names: Sequence[Any]) -> str:

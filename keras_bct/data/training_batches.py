@@ -13,9 +13,14 @@ import tensorflow as tf
 from keras_bct.classifier import Names
 from keras_bct.data.augmentation import Augmentation
 from keras_bct.data.batch_order import BatchOrder, balanced_order, epoch_order
-from keras_bct.data.decoding import decode_pictures
+from keras_bct.data.decoding import decode, decode_pictures
 from keras_bct.data.record_index import RecordIndex
-from keras_bct.data.records import ImageRecords, Patterns, read_records
+from keras_bct.data.records import (
+    ImageRecords,
+    Patterns,
+    read_records,
+    refuse_unlabelled,
+)
 from keras_bct.text_column import text_column
 
 _BATCHES_AHEAD = 4
@@ -108,7 +113,9 @@ def training_dataset(
         records = read_records(patterns, camera=None, compression=compression)
     else:
         records = RecordIndex.scan(patterns, image_shape=image_shape)
-    present = sorted(set(text_column("labels", records.labels, required=True).tolist()))
+    if isinstance(records, ImageRecords):
+        refuse_unlabelled(records)
+    present = sorted(set(records.labels.tolist()))
     if len(present) < 2:
         raise ValueError(
             "Training needs pictures of at least two classes. Received: "
@@ -233,15 +240,12 @@ def _read_from_disk(
         examples.set_shape([batch_size])
         return examples
 
-    def decode(example: tf.Tensor) -> tf.Tensor:
+    def picture(example: tf.Tensor) -> tf.Tensor:
         feature = tf.io.FixedLenFeature([], tf.string)
         image = tf.io.parse_single_example(example, {"image": feature})["image"]
-        picture = tf.io.decode_image(
-            image, channels=image_shape[2], expand_animations=False
-        )
-        return tf.ensure_shape(picture, image_shape)
+        return tf.ensure_shape(decode(image, image_shape[2]), image_shape)
 
-    return _map(_map(ordered, fetch).unbatch(), decode).batch(
+    return _map(_map(ordered, fetch).unbatch(), picture).batch(
         batch_size, drop_remainder=True
     )
 

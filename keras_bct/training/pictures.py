@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from keras_bct import data
 from keras_bct.data.record_index import RecordIndex
+from keras_bct.data.records import refuse_unlabelled
 from keras_bct.training.recipe import Recipe
 
 
@@ -33,7 +34,9 @@ class TrainingPictures:
 
     Raises:
         FileNotFoundError: A pattern matches no file.
-        ValueError: There is no picture, or one of a wrong size.
+        ValueError: There is no picture, one without a label, or (unless they are held
+            in memory, where `decoded` finds it) one that cannot be decoded to the
+            recipe's shape.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class TrainingPictures:
             self.records = data.read_records(
                 patterns, camera=None, compression=compression
             )
+            refuse_unlabelled(self.records)
         else:
             self.records = RecordIndex.scan(
                 patterns, image_shape=recipe.image_shape, progress=progress

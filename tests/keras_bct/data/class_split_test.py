@@ -49,3 +49,10 @@ def test_shares_that_are_no_whole_are_refused(shares):
 def test_share_out_of_range_is_refused(share):
     with pytest.raises(ValueError, match="`share`"):
         first_share(NAMES, share)
+
+
+def test_missing_label_is_no_class_and_bytes_are_text():
+    names = [b"a", "", "b", None, "a"]
+    assert sorted(rank_classes(names)) == ["a", "b"]
+    assert first_share(names, 1.0) == rank_classes("ab")
+    assert split_classes(names, {"all": 1.0}) == {"all": ("a", "b")}

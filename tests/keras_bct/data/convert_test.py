@@ -1,13 +1,24 @@
 import importlib.util
 import pathlib
+import re
+import shlex
 import sys
 
+import numpy as np
 import pytest
+import yaml
+from PIL import Image
 
-from keras_bct.data import class_split, read_records, training_dataset
+from keras_bct.data import (
+    class_split,
+    decode_pictures,
+    read_records,
+    training_dataset,
+)
 from keras_bct.data.convert import run
 from keras_bct.evaluation import Protocol
 from keras_bct.evaluation.pair_list import read_pairs
+from keras_bct.training import recipe_file
 
 
 def layout(name):
@@ -75,7 +86,7 @@ def test_old_classes_are_a_share_of_the_training_ones(lay_out, tmp_path):
     names = [f"class-{n}" for n in range(8)]
     source = lay_out({f"{name}/1.jpg": None for name in names}, tmp_path / "in")
     run(["folder", str(source), str(tmp_path / "out"), "--old-share", "0.25"])
-    old = read_records(tmp_path / "out/old-train.tfrecord").labels.tolist()
+    old = read_records(tmp_path / "out/train-old.tfrecord").labels.tolist()
     assert len(read_records(tmp_path / "out/train.tfrecord")) == 8
     assert sorted(old) == sorted(class_split.first_share(names, 0.25))
 
@@ -101,6 +112,69 @@ def test_csv_keeps_bytes_unless_a_size_is_asked_for(lay_out, tmp_path):
     run(["csv", str(source / "l.csv"), str(tmp_path / "out"), *arguments])
     records = read_records(tmp_path / "out/gallery.tfrecord")
     assert records.images == [(source / "a.jpg").read_bytes()]
+
+
+def test_what_was_there_before_is_not_listed_as_written(lay_out, tmp_path, capsys):
+    source = lay_out(layout("ijbc").nist(), tmp_path / "in")
+    out = lay_out({"older.txt": "x", "train.tfrecord": "x"}, tmp_path / "out")
+    assert run(["ijbc", str(source), str(out), "--size", "8x8", "--shards", "2"]) == 0
+    listed = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    written = {str(file) for file in out.iterdir()}
+    written -= {str(out / "older.txt"), str(out / "train.tfrecord")}
+    assert sorted(listed) == sorted(written)
+
+
+COMMAND = re.compile(r"# python -m keras_bct\.data\.convert (.*?[^\\])\n", re.S)
+
+
+@pytest.mark.parametrize("name", ["imagenet", "imdb-face", "market-1501"])
+def test_recipes_read_the_files_that_their_commands_write(
+    lay_out, tmp_path, monkeypatch, name
+):
+    monkeypatch.chdir(tmp_path)
+    layouts = {
+        "imagenet": layout("imagenet").TRAIN | layout("imagenet").SORTED,
+        "imdb-face": dict.fromkeys(f"{n}/{i}.jpg" for n in "abcd" for i in range(32)),
+        "market-1501": layout("market1501").FILES,
+    }
+    read = {}
+    for recipe in (name, f"{name}-old"):
+        text = (recipe_file.FOLDER / f"{recipe}.yaml").read_text("utf-8")
+        (command,) = COMMAND.findall(text)
+        arguments = shlex.split(re.sub(r"\\\n#", "", command))
+        lay_out(layouts[name], tmp_path / arguments[1])
+        assert run([*arguments, "--size", "8x8"]) == 0
+        patterns = yaml.safe_load(text)["data"]["train"]
+        read[recipe] = set(read_records(patterns).labels.tolist())
+    new, old = read[name], read[f"{name}-old"]
+    assert old < new
+    assert len(old) == round(len(new) / 2)
+
+
+def test_own_size_and_another_show_the_same_of_sixteen_bits(tmp_path):
+    ramp = np.arange(0, 65536, 257, np.uint16).reshape(16, 16)
+    (tmp_path / "in/x").mkdir(parents=True)
+    Image.fromarray(ramp).save(tmp_path / "in/x/1.tif")
+    Image.fromarray(ramp).save(tmp_path / "in/x/2.png")
+    for name, more in (("own", []), ("sized", ["--size", "16x16"])):
+        out = str(tmp_path / name)
+        run(["folder", str(tmp_path / "in"), out, "--encoding", "png", "--grey", *more])
+        pictures = read_records(tmp_path / name / "train.tfrecord")
+        decoded = decode_pictures(pictures, (16, 16, 1))
+        for pixels in decoded[..., 0]:
+            np.testing.assert_array_equal(pixels, np.arange(256).reshape(16, 16))
+
+
+def test_bytes_are_kept_when_that_is_asked_for_and_nothing_against_it(
+    lay_out, tmp_path, capsys
+):
+    source = lay_out({"x/1.gif": "no picture at all"}, tmp_path / "in")
+    arguments = ["folder", str(source), str(tmp_path / "out"), "--as-is"]
+    assert run(arguments) == 0
+    read = read_records(tmp_path / "out/train.tfrecord")
+    assert read.images == [b"no picture at all"]
+    assert run([*arguments, "--size", "8x8"]) == 2
+    assert "--as-is" in capsys.readouterr().err
 
 
 def test_wrong_set_is_an_error_with_file_and_line_and_no_traceback(

@@ -40,6 +40,29 @@ def test_templates_and_media_are_kept(listed):
     assert images.media.tolist() == ["v1", "v1"]
 
 
+def test_cells_left_empty_are_not_known(listed):
+    file = listed("image,label,seen\ni/1.jpg,x,\ni/2.jpg,,north\n")
+    images = read_csv_list(file, camera="seen")
+    assert images.labels.tolist() == ["x", ""]
+    assert images.cameras.tolist() == ["", "north"]
+
+
+def test_names_outside_latin_1_are_kept(lay_out):
+    names = ["写/真.jpg", "\U0001f408.jpg", "a\u2028b.jpg", "é.jpg"]
+    text = "image,label\n" + "".join(f"{name},{name[0]}\n" for name in names)
+    file = lay_out(dict.fromkeys(names) | {"list.csv": text}) / "list.csv"
+    images = read_csv_list(file)
+    assert images.ids.tolist() == names
+    assert images.labels.tolist() == ["写", "\U0001f408", "a", "é"]
+
+
+def test_list_in_another_encoding_is_named_with_its_line(listed):
+    file = listed("")
+    file.write_bytes("image,label\ni/1.jpg,Müller\n".encode("latin-1"))
+    with pytest.raises(LineError, match=r"list\.csv:2: expected text in UTF-8"):
+        read_csv_list(file)
+
+
 def test_pictures_may_lie_elsewhere(listed):
     file = listed("image,label\n1.jpg,x\n")
     assert len(read_csv_list(file, directory=file.parent / "i")) == 1
@@ -53,7 +76,7 @@ def test_pictures_may_lie_elsewhere(listed):
         ("image,label\n", 2, "a picture"),
         ("image,label\ni/1.jpg\n", 2, "2 values"),
         ("image,label\ni/1.jpg,x\ni/3, red.jpg,x\n", 3, "Received: 3"),
-        ("image,label\ni/1.jpg,\n", 2, "a value for 'label'"),
+        ("image,label\n,x\n", 2, "a value for 'image'"),
         ("image,label\ni/1.jpg,x\ni/1.jpg,y\n", 3, "stands on line 2"),
         ("image,label\ni/9.jpg,x\n", 2, r"i/9\.jpg"),
         ('image,label\ni/1.jpg,"x\n', 2, "comma-separated"),

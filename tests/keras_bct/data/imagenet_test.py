@@ -130,3 +130,16 @@ def test_missing_part_and_unknown_part_are_refused(lay_out):
         read_imagenet(root, "val")
     with pytest.raises(ValueError, match=r"train, val.*'test'"):
         read_imagenet(root, "test")
+
+
+def test_files_of_other_programs_among_the_validation_pictures_are_counted(
+    lay_out, capsys
+):
+    hidden = [
+        "val/.DS_Store",
+        "val/._ILSVRC2012_val_00000001.JPEG",
+        "val/@eaDir/a.JPEG",
+    ]
+    root = add_devkit(lay_out(FLAT | dict.fromkeys(hidden, "")))
+    assert labels_by_id(read_imagenet(root, "val")) == EXPECTED
+    assert "3 hidden or another program's own" in capsys.readouterr().err

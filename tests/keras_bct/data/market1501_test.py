@@ -36,6 +36,13 @@ def market(lay_out):
     return lay_out(FILES | EXTRAS)
 
 
+def test_files_of_other_programs_are_passed_over_and_counted(lay_out, capsys):
+    hidden = [".DS_Store", "._0001_c1s1_001051_00.jpg", "@eaDir/a.jpg", ".x/b.jpg"]
+    root = lay_out(FILES | {f"query/{name}": "" for name in hidden})
+    assert len(read_market1501(root).queries) == 3
+    assert "4 hidden or another program's own" in capsys.readouterr().err
+
+
 def test_parts_are_the_folders(market):
     read = read_market1501(market)
     assert len(read.train) == 3

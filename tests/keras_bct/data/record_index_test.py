@@ -51,7 +51,9 @@ def test_threads_read_through_files_that_were_opened_once(write, monkeypatch):
 
 def test_picture_of_another_size_is_named_before_training(write, picture):
     file = write("a", ["x", "y", "z"], y=picture(size=(9, 8)), z=b"junk")
-    with pytest.raises(ValueError, match=r"2 others.*y \(8 x 9 pixels\); z \(not a"):
+    with pytest.raises(
+        ValueError, match=r"2 others.*y \(of shape \(8, 9, 3\)\); z \(not a"
+    ):
         RecordIndex.scan(file, image_shape=SHAPE)
 
 
@@ -76,10 +78,13 @@ def test_file_that_is_cut_short_is_named(write, tmp_path):
 
 def test_records_without_a_label_are_refused(tmp_path, picture):
     with tf.io.TFRecordWriter(str(tmp_path / "a")) as writer:
-        feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=[picture()]))
-        features = tf.train.Features(feature={"id": feature, "image": feature})
+        image, name = (
+            tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+            for value in (picture(), b"x")
+        )
+        features = tf.train.Features(feature={"id": name, "image": image})
         writer.write(tf.train.Example(features=features).SerializeToString())
-    with pytest.raises(ValueError, match="`label`"):
+    with pytest.raises(ValueError, match=r"/a: `label` .* none in row 0"):
         RecordIndex.scan(str(tmp_path / "a"), image_shape=SHAPE)
     (tmp_path / "a").write_bytes(b"")
     with pytest.raises(ValueError, match="at least one picture"):

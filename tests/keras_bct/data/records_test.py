@@ -79,18 +79,26 @@ def test_files_without_records_are_refused(tmp_path):
         read_records(tmp_path / "empty")
 
 
-def test_missing_feature_is_named_with_file_and_record(tmp_path):
+@pytest.mark.parametrize("feature", ["id", "image"])
+def test_missing_feature_is_named_with_file_and_record(tmp_path, feature):
     complete = {"id": b"x", "image": b"...", "label": b"y"}
-    write_features(tmp_path / "a", complete, {"id": b"z", "image": b"..."})
-    with pytest.raises(ValueError, match=r"/a should have the feature `label`.*1"):
+    lacking = {"id": b"z", "image": b"..."}
+    del lacking[feature]
+    write_features(tmp_path / "a", complete, lacking)
+    with pytest.raises(ValueError, match=rf"/a.*`{feature}`.*1"):
         read_records(tmp_path / "a")
 
 
-def test_camera_in_some_records_only_is_refused(tmp_path):
-    write_records(tmp_path / "a", records())
-    write_records(tmp_path / "b", records("b", cameras=False))
-    with pytest.raises(ValueError, match=r"`camera`.*2 without it.*'b1'"):
-        read_records([tmp_path / "a", tmp_path / "b"])
+def test_label_or_camera_that_only_some_have_is_missing_for_the_others(tmp_path):
+    first = {"id": b"x", "image": b"...", "label": b"y", "camera": b"c"}
+    write_features(tmp_path / "a", first, {"id": b"z", "image": b"..."})
+    read = read_records(tmp_path / "a")
+    assert read.labels.tolist() == ["y", ""]
+    assert read.cameras.tolist() == ["c", ""]
+    write_records(tmp_path / "again", read)
+    again = read_records(tmp_path / "again")
+    assert again.labels.tolist() == ["y", ""]
+    assert again.cameras.tolist() == ["c", ""]
 
 
 def test_templates_and_media_are_read_when_they_are_named(tmp_path):
@@ -101,11 +109,41 @@ def test_templates_and_media_are_read_when_they_are_named(tmp_path):
     assert read_records(tmp_path / "a").templates is None
 
 
-def test_template_in_some_records_only_is_refused(tmp_path):
+def test_template_that_only_some_have_is_missing_for_the_others(tmp_path):
     row = {"id": b"x", "image": b"...", "label": b"y"}
     write_features(tmp_path / "a", row | {"template": b"7"}, row | {"id": b"z"})
-    with pytest.raises(ValueError, match=r"`template`.*1 without it.*'z'"):
-        read_records(tmp_path / "a", template="template")
+    read = read_records(tmp_path / "a", template="template")
+    assert read.templates.tolist() == ["7", ""]
+
+
+NAMES = ["写真", "Ünïcödé", "שלום", "\U0001f408", "a\u2028b", "e\u0301", "\u3000x "]
+
+
+def test_names_outside_latin_1_are_read_as_they_were_written(tmp_path):
+    written = ImageRecords(
+        ids=np.array(NAMES),
+        images=[b"..."] * len(NAMES),
+        labels=np.array(NAMES[::-1]),
+        cameras=np.array(NAMES),
+    )
+    write_records(tmp_path / "写.tfrecord", written)
+    read = read_records(tmp_path / "写*.tfrecord")
+    assert read.ids.tolist() == NAMES
+    assert read.labels.tolist() == NAMES[::-1]
+    assert read.cameras.tolist() == NAMES
+
+
+def test_names_in_another_encoding_are_refused_with_file_and_record(tmp_path):
+    row = {"image": b"...", "label": b"y"}
+    latin = {"id": "Müller".encode("latin-1")}
+    write_features(tmp_path / "a", row | {"id": b"x"}, row | latin)
+    with pytest.raises(ValueError, match=r"/a: `id` .*UTF-8.*row 1 "):
+        read_records(tmp_path / "a")
+
+
+def test_names_as_bytes_are_text():
+    read = ImageRecords([b"x"], [b"..."], np.array(["ä".encode()]), cameras=[None])
+    assert (read.ids[0], read.labels[0], read.cameras[0]) == ("x", "ä", "")
 
 
 def test_numbered_labels_are_refused(tmp_path):

@@ -285,5 +285,5 @@ def test_an_unlabelled_picture_does_not_train(seven, missing):
     records = read_records(seven)
     labels = [missing, *records.labels.tolist()[1:]]
     unlabelled = ImageRecords(records.ids, records.images, labels)
-    with pytest.raises(ValueError, match=r"`labels`.*row 0"):
+    with pytest.raises(ValueError, match=r"label to be trained on.*'id-0'"):
         batches(unlabelled, 1)
