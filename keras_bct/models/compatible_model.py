@@ -3,15 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import keras
 
 from keras_bct.classifier import Classifier
 from keras_bct.layers.frozen_classifier import FrozenClassifier
 from keras_bct.layers.old_beside_new import OldBesideNew
+from keras_bct.losses.influence import Influence
+from keras_bct.losses.old_new_loss import OldNewLoss
+from keras_bct.models.old_share import OldShare, RefuseWithoutOldLabels
 
 TERMS = ("distillation", "embeddings")
 """Outputs that compare old and new embeddings, for `terms`."""
+
+
+@keras.saving.register_keras_serializable(package="keras_bct")
+class CompatibleModel(keras.Model):
+    """A functional model that says how many of its samples have an old label.
+
+    Compiled with a loss that leaves out the samples without one (`Influence`, or where
+    there is none `L2` or `Distillation`), it has `old_share` among its metrics, and
+    `fit` refuses a training in which no sample has an old label: it would be one
+    without compatibility.
+
+    Args:
+        *args: As of `keras.Model`.
+        **kwargs: As of `keras.Model`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.old_share = OldShare()
+
+    @property
+    def metrics(self) -> list[keras.metrics.Metric]:
+        """The metrics, with `old_share` where a loss asks for old labels."""
+        asked = bool(self._outputs_with_old_labels())
+        return [each for each in super().metrics if asked or each is not self.old_share]
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Any:
+        """Gives the compiled loss, and counts old labels."""
+        labels = self._by_output(y)
+        for output in self._outputs_with_old_labels():
+            self.old_share.update_state(labels[output])
+        return super().compute_loss(x, y, y_pred, sample_weight, training)
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: Any = "auto",
+        callbacks: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Trains as `keras.Model.fit` does.
+
+        Raises:
+            ValueError: No sample has an old label, and a loss needs it.
+        """
+        if self._outputs_with_old_labels():
+            check = RefuseWithoutOldLabels(kwargs.get("steps_per_epoch"))
+            if isinstance(callbacks, keras.callbacks.CallbackList):
+                callbacks.append(check)
+            else:
+                callbacks = [check, *keras.tree.flatten(callbacks or [])]
+        return super().fit(x, y, batch_size, epochs, verbose, callbacks, **kwargs)
+
+    def _outputs_with_old_labels(self) -> list[str]:
+        """The outputs whose labels say which samples have an old class."""
+        compiled = self._by_output(getattr(self, "loss", None) or {})
+        for kind in (Influence, OldNewLoss):
+            found = [name for name, loss in compiled.items() if isinstance(loss, kind)]
+            if found:
+                return found
+        return []
+
+    def _by_output(self, values: Any) -> Mapping[str, Any]:
+        """Losses or labels by output, where they are given in the outputs' order."""
+        if isinstance(values, Mapping):
+            return values
+        return dict(zip(self.output_names, keras.tree.flatten(values), strict=False))
 
 
 def compatible_model(
@@ -23,7 +104,7 @@ def compatible_model(
     old_model: keras.Layer | None = None,
     old_embedding_size: int | None = None,
     size_map: keras.Layer | None = None,
-) -> keras.Model:
+) -> CompatibleModel:
     """Put a new head, and the old classifier where there is one, on one backbone.
 
     Compile it with one loss an output; the loss weight of `old` is lambda:
@@ -70,7 +151,8 @@ def compatible_model(
 
     Raises:
         ValueError: The backbone's output is not `(batch, d)`, d is smaller than an old
-            embedding size, or a term lacks what it needs.
+            embedding size, or a term lacks what it needs. In `fit`: no sample has an
+            old label.
 
     Example:
         >>> import numpy as np
@@ -127,7 +209,7 @@ def compatible_model(
             outputs["distillation"] = OldBesideNew(name="old_outputs_beside_new")(
                 [frozen[name](old_embeddings), outputs[name]]
             )
-    return keras.Model(
+    return CompatibleModel(
         inputs if len(inputs) > 1 else pictures, outputs, name="compatible_model"
     )
 

@@ -7,9 +7,11 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bct.models.compatible_model import CompatibleModel
+
 
 @keras.saving.register_keras_serializable(package="keras_bct")
-class MultiWorkerModel(keras.Model):
+class MultiWorkerModel(CompatibleModel):
     """What `MultiWorkerMirroredStrategy` needs of a model under Keras 3.
 
     `fit` of a plain model fails twice there, in Keras 3.12 and 3.15 alike. Before the
@@ -19,7 +21,7 @@ class MultiWorkerModel(keras.Model):
     mean of the logs along their first axis, and the logs are scalars, which have none;
     this model gives each of them one.
 
-    Everywhere else it is a plain model.
+    Everywhere else it is what `compatible_model` gives.
 
     Args:
         inputs: As of `keras.Model`.

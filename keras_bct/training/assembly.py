@@ -16,7 +16,6 @@ from keras_bct.training.networks import (
     make_loss,
     make_size_map,
 )
-from keras_bct.training.old_share import OldShare
 from keras_bct.training.optimizer import make_optimizer
 from keras_bct.training.recipe import Recipe
 from keras_bct.training.terms import Term
@@ -89,9 +88,6 @@ def assemble(
         optimizer=make_optimizer(recipe, course),
         loss={"new": loss, **{term.output: term.loss for term in terms}},
         loss_weights={"new": 1.0, **{term.output: term.weight for term in terms}},
-        metrics={
-            term.output: [OldShare()] for term in terms if term.samples == "old classes"
-        },
         # What Keras calls "auto" is XLA, which takes twice as long on a CPU.
         jit_compile=False,
     )

@@ -27,7 +27,6 @@ from keras_bct.training.last_step import LastStep
 from keras_bct.training.networks import make_backbone
 from keras_bct.training.old_angle import OldAngle
 from keras_bct.training.old_classifier import old_classifier
-from keras_bct.training.old_share import OldShareName
 from keras_bct.training.pictures import TrainingPictures
 from keras_bct.training.recipe import Recipe
 from keras_bct.training.scalars import Scalars
@@ -115,9 +114,7 @@ def train(
         made = assemble(recipe, len(class_names), old, beside, predecessor, course)
 
     embed = Inference(made.backbone, made.size_map)
-    callbacks: list[keras.callbacks.Callback] = [
-        OldShareName(term.output) for term in beside if term.samples == "old classes"
-    ]
+    callbacks: list[keras.callbacks.Callback] = []
     if course.steps % course.interval:
         # Only there, because Keras waits for each step that a callback looks at.
         callbacks.append(LastStep(course))

@@ -252,3 +252,80 @@ def test_backbone_must_give_one_embedding():
     network = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Conv2D(4, 3)])
     with pytest.raises(ValueError, match=r"shape \(batch, d\)"):
         compatible_model(network, CosineHead(8))
+
+
+def unknown(labels):
+    return {"new": labels["new"], "old": np.full(16, -1)}
+
+
+@pytest.mark.parametrize("epochs", [1, 50])
+def test_fit_refuses_samples_of_which_none_has_an_old_label(epochs):
+    model = compiled(old_classifier(), jit_compile=False)
+    pictures, labels = batch()
+    ended = []
+    watch = keras.callbacks.LambdaCallback(on_epoch_end=lambda n, _: ended.append(n))
+    with pytest.raises(ValueError, match=r"-1.*Classifier|old_classifier.labels"):
+        model.fit(pictures, unknown(labels), epochs=epochs, verbose=0, callbacks=watch)
+    # One pass over the samples is enough to know.
+    assert len(ended) <= 1
+
+
+def test_fit_refuses_the_class_names_that_tensorflow_spells_otherwise():
+    old = old_classifier()
+    model = compiled(old, jit_compile=False)
+    pictures, labels = batch()
+    names = [f"b'{NAMES[label % 5]}'" for label in labels["new"]]
+    labels["old"] = old.labels(names)
+    with pytest.raises(ValueError, match="Some sample should have an old label"):
+        model.fit(pictures, labels, verbose=0)
+
+
+def test_endless_batches_are_refused_at_the_end_where_an_epoch_is_no_pass():
+    model = compiled(old_classifier(), jit_compile=False)
+    pictures, labels = batch()
+    endless = tf.data.Dataset.from_tensors((pictures, unknown(labels))).repeat()
+    with pytest.raises(ValueError, match="Some sample should have an old label"):
+        model.fit(endless, steps_per_epoch=1, epochs=3, verbose=0)
+
+
+def test_an_epoch_of_few_steps_may_lack_the_old_classes():
+    model = compiled(old_classifier(), jit_compile=False)
+    pictures, labels = batch()
+    endless = (
+        tf.data.Dataset.from_tensors((pictures, unknown(labels)))
+        .concatenate(tf.data.Dataset.from_tensors((pictures, labels)))
+        .repeat()
+    )
+    history = model.fit(endless, steps_per_epoch=1, epochs=3, verbose=0).history
+    known = np.mean(labels["old"] >= 0)
+    np.testing.assert_allclose(history["old_share"], [0, known, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [L2(), Distillation(CosFace(scale=10.0, margin=0.2))])
+def test_old_embeddings_that_no_sample_is_compared_with_are_refused(loss):
+    model = compatible_model(
+        backbone(), CosineHead(8), terms=("embeddings",), old_embedding_size=3
+    )
+    model.compile(
+        loss={"new": CosFace(scale=10.0, margin=0.2), "embeddings": loss},
+        jit_compile=False,
+    )
+    pictures, labels = batch()
+    inputs = {"image": pictures, "old_embedding": np.ones((16, 3), "float32")}
+    targets = {"new": labels["new"], "embeddings": np.full(16, -1)}
+    with pytest.raises(ValueError, match="Some sample should have an old label"):
+        model.fit(inputs, targets, verbose=0)
+
+
+def test_without_a_predecessor_nothing_asks_for_old_labels():
+    model = compiled()
+    pictures, labels = batch()
+    history = model.fit(pictures, {"new": labels["new"]}, verbose=0).history
+    assert "old_share" not in history
+
+
+def test_evaluate_says_how_many_have_an_old_label():
+    model = compiled(old_classifier(), jit_compile=False)
+    pictures, labels = batch()
+    values = model.evaluate(pictures, labels, verbose=0, return_dict=True)
+    np.testing.assert_allclose(values["old_share"], np.mean(labels["new"] < 5))
