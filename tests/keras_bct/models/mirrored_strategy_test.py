@@ -89,8 +89,15 @@ def train(name, strategy):
                 "embeddings": 1.0,
             },
         )
-    model.fit(data, epochs=2, verbose=0)
-    return model.get_weights()
+    shares = model.fit(data, epochs=2, verbose=0).history["old_share"]
+    weights = model.get_weights()
+    without = data.map(lambda x, y: (x, {**y, "old": tf.fill([BATCH], -1)}))
+    try:
+        model.fit(without, verbose=0)
+        refused = False
+    except ValueError as error:
+        refused = "Some sample should have an old label" in str(error)
+    return [*weights, shares, refused]
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +108,20 @@ def trained(tmp_path_factory):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_two_devices_end_with_the_weights_of_one(trained, name):
     two_devices.assert_two_end_as_one(trained, name)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_two_devices_count_old_labels_together_and_miss_them_together(trained, name):
+    *_, shares, refused = [trained[key] for key in trained if f"{name}/two" in key]
+    position = np.arange(BATCH * STEPS)
+    # The labels of `train`, by hand.
+    numbers = np.random.default_rng(0)
+    numbers.normal(size=(4, 5))
+    numbers.uniform(0, 255, (BATCH * STEPS, 8, 8, 1))
+    drawn = numbers.integers(0, 9, BATCH * STEPS)
+    labels = np.where(position % BATCH < BATCH // 2, drawn % 5, 3 + drawn % 6)
+    np.testing.assert_allclose(shares, 2 * [np.mean(labels < 4)], rtol=1e-6)
+    assert refused
 
 
 if __name__ == "__main__":
