@@ -16,6 +16,7 @@ from registry.errors import IntegrityError, RegistryError, UsageError
 from registry.gate import Demand
 from registry.index_manifest import verify_index
 from registry.names import INDICES, check_name, parse_alias, parse_index, parse_version
+from registry.rollback import RollbackPlan
 from registry.schema import AliasMoveRow, AliasRow, IndexRow, VersionRow
 from registry.search_index import SearchIndex
 from registry.version_store import alias_row
@@ -195,18 +196,58 @@ class AliasStore(AdapterStore):
         )
         return None if row is None else self._read_move(row)
 
+    def plan_rollback(
+        self, alias: str, *, to: str | None = None, index: str | None = None
+    ) -> RollbackPlan:
+        """Says what `rollback` would do, and what speaks against it.
+
+        Args:
+            alias: Such as `"glyphs@production"`.
+            to: The version to go back to, such as `"glyphs/1"`; the last move is undone
+                by default.
+            index: An index to serve in place of the earlier one, such as `"glyphs#4"`.
+
+        Raises:
+            NotFoundError: There is no such alias, or it has not stood at that version.
+            RegistryError: There is nothing to go back to.
+        """
+        return self._step_back(alias, to, index).plan
+
+    def _step_back(
+        self, alias: str, to: str | None, index: str | None
+    ) -> rollback.Step:
+        model, name = parse_alias(alias)
+        if to is not None and parse_version(to)[0] != model:
+            raise UsageError(
+                f"Expected a version of {model}, such as '{model}/1'. Received: {to!r}."
+            )
+        with self.database.reading() as session:
+            return rollback.plan_rollback(
+                session,
+                model,
+                name,
+                to=to,
+                index=None if index is None else _number_of(index, model),
+                galleries=self.galleries_folder,
+                command=self.command,
+            )
+
     def rollback(
         self,
         alias: str,
         *,
+        to: str | None = None,
         index: str | None = None,
         force: bool = False,
         reason: str | None = None,
     ) -> AliasMove:
-        """Undoes the last move of an alias: version, index and protocol together.
+        """Rolls an alias back: version, index and protocol together.
 
         Args:
             alias: Such as `"glyphs@production"`.
+            to: The version to go back to, such as `"glyphs/1"`: all moves are undone
+                since the alias left it. The last move is by default, which may have
+                been that of an index alone.
             index: An index to serve in place of the earlier one, such as `"glyphs#4"`:
                 one that was built since rows were removed.
             force: Go back even over vectors that the earlier version cannot search, and
@@ -223,20 +264,18 @@ class AliasStore(AdapterStore):
         model, name = parse_alias(alias)
         if force and not (reason and reason.strip()):
             raise UsageError("`force` needs a `reason` (--reason TEXT).")
-        number = None if index is None else _number_of(index, model)
         for _ in range(ATTEMPTS):
-            undone, version, to_serve = rollback.before(
-                self.database, model, name, number
-            )
-            self._verify(self._version(version))
-            if to_serve is not None:
-                self._verify_index(to_serve)
+            step = self._step_back(alias, to, index)
+            self._verify(self._version(step.version))
+            if step.to_serve is not None and not step.is_served:
+                self._verify_index(step.to_serve)
             row = rollback.rollback(
                 self.database,
                 model,
                 name,
-                index=number,
-                verified=undone.id,
+                to=to,
+                index=None if index is None else _number_of(index, model),
+                verified=step,
                 galleries=self.galleries_folder,
                 reason=reason,
                 force=force,

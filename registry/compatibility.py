@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -163,6 +164,41 @@ def stranded(
                 why += f", only one for {words_for(session, others, command)}"
         phrases.append(f"{held.rows:,} vectors of {name}{through}, and {why}")
     return phrases
+
+
+def ways_to_reach(
+    session: Session,
+    version: VersionRow,
+    alias: str,
+    gallery: str,
+    made_by: str,
+    protocol: str | None,
+    command: str,
+    otherwise: str,
+) -> str:
+    """How to go on where a version may not search vectors: the end of a refusal.
+
+    Args:
+        session: The registry's state.
+        version: The version of the queries.
+        alias: The alias that it is served by, such as `"glyphs@production"`.
+        gallery: Name of the gallery that the vectors lie in.
+        made_by: Fingerprint of the version that made them.
+        protocol: The protocol file of the alias, None for none.
+        command: How the command line of this registry begins.
+        otherwise: What to do where they cannot be proven, before the index without
+            them is built.
+    """
+    name = name_of(session, made_by)
+    return (
+        ". Measure whether it may search them\n"
+        f"      {command} evaluate {version.name} --against {name} --protocol "
+        f"{shlex.quote(protocol or 'FILE')}\n"
+        f"    or {otherwise}\n"
+        f"      {command} index {gallery} --serve {alias} --leave-out {name}\n"
+        "    To reach them again, remove their rows and embed their pictures by "
+        f"{version.name}"
+    )
 
 
 def words_for(session: Session, ways: Iterable[str | None], command: str) -> str:

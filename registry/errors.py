@@ -94,5 +94,9 @@ class IntegrityError(RegistryError):
         self.files = tuple(files)
 
 
+class RowsRemovedError(RegistryError):
+    """Rows of a gallery were removed while it was read; read the new generation."""
+
+
 class SchemaError(RegistryError):
     """The database has a schema that this release cannot work with."""

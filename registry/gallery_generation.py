@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,13 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.errors import IntegrityError, NotFoundError
+from registry.errors import (
+    IntegrityError,
+    NotFoundError,
+    RowsRemovedError,
+    UsageError,
+)
+from registry.gallery_manifest import read_manifest
 from registry.gallery_rows import GalleryRows, arrow_schema, together
 from registry.gallery_segment import Segment
 
@@ -110,6 +116,34 @@ class Generation:
             return GalleryRows(arrow_schema(self.embedding_size).empty_table())
         return GalleryRows(together(tables))
 
+    def without(self: _G, fingerprints: Collection[str]) -> _G:
+        """The rows that other versions made.
+
+        Raises:
+            UsageError: Rows of both kinds lie in one file.
+        """
+        left_out = set(fingerprints)
+        stays = []
+        for segment in self.segments:
+            kept = set(segment.fingerprints) - left_out
+            if kept and len(kept) < len(segment.fingerprints):
+                raise UsageError(
+                    f"{segment.file} of the gallery in {self.folder} has rows of "
+                    "several versions, which cannot be left out by version. Remove "
+                    "them by their ids."
+                )
+            if kept:
+                stays.append(segment)
+        return replace(self, segments=tuple(stays))
+
+    def is_gone(self) -> bool:
+        """Whether rows were removed since, and the files of this generation with them.
+
+        Raises:
+            NotFoundError: The whole gallery is gone.
+        """
+        return bool(read_manifest(self.folder)["oldest"] > self.generation)
+
     def ids_held(self, ids: Sequence[str]) -> set[str]:
         """Those of `ids` that the gallery has rows of."""
         wanted = ids if isinstance(ids, pa.Array) else pa.array(ids, pa.string())
@@ -160,7 +194,15 @@ class Generation:
         Raises:
             IntegrityError: Files of the gallery are not what was written.
         """
-        bad = self.verify(progress, fingerprint)
+        try:
+            bad = self.verify(progress, fingerprint)
+        except FileNotFoundError as error:
+            bad = [f"{error.filename}: missing"]
+        if bad and self.is_gone():
+            raise RowsRemovedError(
+                f"Rows of the gallery in {self.folder} were removed while it was read. "
+                "Nothing was changed; do it again."
+            )
         if bad:
             raise IntegrityError(
                 f"Files of the gallery in {self.folder} are damaged:", bad

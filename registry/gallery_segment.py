@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from registry.errors import RegistryError
+from registry.errors import RowsRemovedError
 from registry.fingerprint import Progress, digest_file
 from registry.gallery_rows import Floats, arrow_schema
 
@@ -48,12 +48,12 @@ class Segment:
         """Its rows, memory-mapped.
 
         Raises:
-            RegistryError: It is gone: rows were removed since the manifest was read.
+            RowsRemovedError: It is gone: rows were removed since the manifest was read.
         """
         try:
             source = pa.memory_map(str(folder / self.file), "r")
         except FileNotFoundError as error:
-            raise RegistryError(
+            raise RowsRemovedError(
                 f"{self.file} of the gallery in {folder} is gone: rows were removed "
                 "meanwhile. Open the gallery again."
             ) from error

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from registry.alias_moves import find_index
-from registry.errors import UsageError
+from registry.alias_moves import ATTEMPTS, find_index
+from registry.errors import RowsRemovedError, UsageError
 from registry.gallery_store import GalleryStore
 from registry.names import INDICES, parse_index
 from registry.schema import IndexRow, ModelRow
@@ -42,6 +42,7 @@ class IndexStore(GalleryStore):
         distance: str | None = None,
         first_components: int | None = None,
         through: Sequence[str] = (),
+        leave_out: Sequence[str] = (),
         queries: npt.NDArray[np.float32] | None = None,
     ) -> SearchIndex:
         """Builds a search index of a gallery's stored vectors; embeds nothing.
@@ -57,6 +58,7 @@ class IndexStore(GalleryStore):
             first_components: K, how many components are compared; all by default.
             through: Adapters such as `"glyphs:1"` that the rows of their old versions
                 go through.
+            leave_out: Versions such as `"glyphs/2"` whose rows it is not to hold.
             queries: (m, d) embeddings of real queries to measure recall with;
                 sampled rows by default.
 
@@ -75,6 +77,7 @@ class IndexStore(GalleryStore):
             adapters,
             distance=distance or self.versions(model)[-1].distance,
             first_components=first_components,
+            leave_out=leave_out,
             queries=queries,
         )
 
@@ -86,12 +89,63 @@ class IndexStore(GalleryStore):
         *,
         distance: str,
         first_components: int | None,
+        leave_out: Sequence[str],
+        queries: npt.NDArray[np.float32] | None,
+    ) -> SearchIndex:
+        for _ in range(ATTEMPTS):
+            # Rows may be removed meanwhile: the index is to hold those that are left.
+            current = self._rows_to_index(gallery, leave_out)
+            with contextlib.suppress(RowsRemovedError):
+                return self._build_of(
+                    current,
+                    gallery,
+                    model,
+                    adapters,
+                    distance=distance,
+                    first_components=first_components,
+                    queries=queries,
+                )
+        raise RowsRemovedError(
+            f"Rows of {gallery} were removed {ATTEMPTS} times while it was being "
+            "indexed. Nothing was published; build the index again."
+        )
+
+    def _rows_to_index(self, name: str, leave_out: Sequence[str]) -> Gallery:
+        """A gallery without the rows of some versions.
+
+        Raises:
+            UsageError: It has no rows of one of them.
+        """
+        gallery = self.gallery(name)
+        left_out = []
+        for version in leave_out:
+            # A version that is not registered is named by its fingerprint.
+            start = version.removeprefix("fingerprint:")
+            if start == version:
+                start = self.resolve(version).fingerprint
+            found = [f for f in gallery.fingerprints if f.startswith(start)]
+            if len(found) != 1:
+                raise UsageError(
+                    f"`leave_out` (--leave-out) should name versions of whose rows "
+                    f"the gallery {name} has some. Received: {version!r}."
+                )
+            left_out += found
+        return gallery.without(left_out)
+
+    def _build_of(
+        self,
+        current: Gallery,
+        gallery: str,
+        model: str,
+        adapters: Sequence[Adapter],
+        *,
+        distance: str,
+        first_components: int | None,
         queries: npt.NDArray[np.float32] | None,
     ) -> SearchIndex:
         from registry.index_building import build_index
         from registry.index_vectors import components
 
-        current = self.gallery(gallery)
         with self._progress(f"verifying {gallery}", None) as progress:
             current.check(progress)
         transforms = self._open_adapters(gallery, current, adapters)
@@ -115,6 +169,8 @@ class IndexStore(GalleryStore):
                     queries=queries,
                     progress=progress,
                 )
+            if current.is_gone():
+                raise RowsRemovedError(f"Rows of {gallery} were removed meanwhile.")
             return self._add_index(model, building / "index", manifest)
 
     def _open_adapters(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sqlalchemy import func, select
@@ -18,7 +18,7 @@ from registry.alias_moves import (
     no_alias,
     standing,
 )
-from registry.compatibility import stranded_in, vectors_of
+from registry.compatibility import name_of, stranded_in, vectors_of
 from registry.database import Database
 from registry.errors import GateRefusedError, RegistryError, UsageError
 from registry.gate import Demand, Needed, judge
@@ -180,13 +180,18 @@ def _pass_gate(
 ) -> list[int]:
     reasons: list[str] = []
     evidence_ids: list[int] = []
-    if needs := _needs(candidate, now_at, served):
+    stored = {} if served is None else _stored_since(served, demand.galleries)
+    if needs := _needs(candidate, now_at, served, stored):
         if protocol is None:
             raise UsageError(
                 f"{candidate.model}@{alias} has no protocol yet; name one with "
                 "--protocol FILE."
             )
         reasons, evidence_ids = judge(session, candidate, needs, protocol, demand)
+        if reasons:
+            reasons[-1] += _way_out(
+                session, candidate, now_at, served, stored, demand.command
+            )
     if not reasons and served is not None:
         # The evidence may be about another distance or other components than the
         # index compares, and a search along it would be refused.
@@ -209,25 +214,76 @@ def _pass_gate(
 
 
 def _needs(
-    candidate: VersionRow, now_at: Standing, served: IndexRow | None
+    candidate: VersionRow,
+    now_at: Standing,
+    served: IndexRow | None,
+    stored: Mapping[str, int],
 ) -> list[Needed]:
-    """What the gate is asked about: the rule of `--require-compatible`.
+    """What the gate is asked about: what is searched from then on.
 
-    Vectors of the index that is served from then on, in the way that it holds them.
-    Then the alias's version and the versions of the index that is replaced, whose
-    vectors are not searched: either way counts, but only as they are stored where no
-    index says what is searched.
+    Those are the vectors of the index that will be served, in the way that it holds
+    them, and those that its gallery has got since, which the next index may hold in
+    either way. Where no index says what is searched, those of the alias's version are,
+    as they are stored.
     """
     needs = {}
     for held in vectors_of(served) if served else ():
         if held.made_by != candidate.fingerprint or held.adapter is not None:
             needs[held.made_by] = Needed(held.made_by, held.adapter)
-    others = set(now_at.index.fingerprints if now_at.index else ())
-    if now_at.version is not None:
+    others = set(stored)
+    if served is None and now_at.version is not None:
         others.add(now_at.version.fingerprint)
-    for made_by in sorted(others - {candidate.fingerprint}):
+    for made_by in others - {candidate.fingerprint}:
         needs.setdefault(made_by, Needed(made_by, either_way=served is not None))
     return [needs[made_by] for made_by in sorted(needs)]
+
+
+def _stored_since(served: IndexRow, galleries: Path | None) -> dict[str, int]:
+    """Rows of an index's gallery by version, where the index holds none of its."""
+    from registry.gallery import Gallery
+
+    if galleries is None:
+        return {}
+    try:
+        held = Gallery.open(galleries / served.gallery).fingerprints
+    except RegistryError:
+        # A lost gallery has none; whether the index may be served is asked elsewhere.
+        return {}
+    return {
+        name: rows for name, rows in held.items() if name not in served.fingerprints
+    }
+
+
+def _way_out(
+    session: Session,
+    candidate: VersionRow,
+    now_at: Standing,
+    served: IndexRow | None,
+    stored: Mapping[str, int],
+    command: str,
+) -> str:
+    """How to go on where what is missing may be impossible to prove."""
+    if served is not None:
+        rows = " and ".join(
+            f"{count:,} of {name_of(session, made_by)}"
+            for made_by, count in sorted(stored.items())
+            if made_by != candidate.fingerprint
+        )
+        return rows and (
+            f"\n    The index {served.model}#{served.number} does not hold {rows}, "
+            f"which the gallery {served.gallery} has got since and the next index "
+            "will hold. Where that proof cannot be had, remove these rows (`"
+            f"{command} gallery {served.gallery} --remove-ids FILE`) and add their "
+            f"pictures again by {candidate.name} once it is promoted"
+        )
+    assert now_at.version is not None, "without it nothing is asked for"
+    return (
+        f"\n    No index is served, so the vectors that {now_at.version.name} stored "
+        "are taken for what is searched. Where it stored none, say what is: build an "
+        f"index (`{command} index GALLERY`) and promote with --index; or roll back "
+        f"first to the version that did (`{command} rollback "
+        f"{candidate.model}@ALIAS --to VERSION`)"
+    )
 
 
 def _stands(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.errors import IntegrityError, NotFoundError
+from registry.errors import IntegrityError, NotFoundError, RowsRemovedError
 from registry.names import GALLERIES
 from registry.serving_store import ServingStore
 from registry.store import Store
 
 if TYPE_CHECKING:
     from registry.alias import Alias
+    from registry.fingerprint import Progress
     from registry.lineage import Lineage
     from registry.progress import Reporter
 
@@ -136,7 +138,6 @@ class Registry(ServingStore):
         Raises:
             NotFoundError: Nothing belongs to that model.
         """
-        from registry.gallery import Gallery
         from registry.index_manifest import verify_index
         from registry.integrity import check_stored
 
@@ -148,13 +149,9 @@ class Registry(ServingStore):
             found[f"adapter {adapter}"] = self.verify_adapter(adapter)
         for name in self.galleries(model):
             with self._progress(f"verifying {name}", None) as progress:
-                try:
-                    gallery = Gallery.open(self.root.path(GALLERIES, name))
-                    found[f"gallery {name}"] = gallery.verify(progress)
-                except IntegrityError as error:
-                    found[f"gallery {name}"] = list(error.files)
-                except NotFoundError:
-                    found[f"gallery {name}"] = ["manifest.json: missing"]
+                found[f"gallery {name}"] = _verify_gallery(
+                    self.root.path(GALLERIES, name), progress
+                )
         for index in self.indices(model):
             with self._progress(f"verifying {index}", None) as progress:
                 found[f"index {index}"] = verify_index(
@@ -163,3 +160,18 @@ class Registry(ServingStore):
         if not found:
             self.check_model(model)
         return found
+
+
+def _verify_gallery(folder: Path, progress: Progress | None) -> list[str]:
+    from registry.gallery import Gallery
+
+    try:
+        while True:
+            # Rows that are removed meanwhile are no damage.
+            with contextlib.suppress(RowsRemovedError):
+                Gallery.open(folder).check(progress)
+                return []
+    except IntegrityError as error:
+        return list(error.files)
+    except NotFoundError:
+        return ["manifest.json: missing"]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from registry.compatibility import Terms, Vectors, stranded, vectors_of
+from registry import registration
+from registry.compatibility import (
+    Terms,
+    Vectors,
+    stranded,
+    vectors_of,
+    ways_to_reach,
+)
 from registry.errors import GateRefusedError, UsageError
 from registry.index_store import IndexStore
 from registry.search_index import SearchIndex
@@ -32,6 +39,7 @@ class ServingStore(IndexStore):
         *,
         first_components: int | None = None,
         through: Sequence[str] = (),
+        leave_out: Sequence[str] = (),
         queries: npt.NDArray[np.float32] | None = None,
     ) -> SearchIndex:
         """Builds an index of a gallery and serves it with an alias.
@@ -47,6 +55,8 @@ class ServingStore(IndexStore):
                 as the alias's protocol says, all where it does not.
             through: Adapters such as `"glyphs:1"` that the rows of their old versions
                 go through.
+            leave_out: Versions such as `"glyphs/2"` whose rows it is not to hold, so
+                that they are not found.
             queries: (m, d) embeddings of real queries to measure recall with;
                 sampled rows by default.
 
@@ -57,7 +67,7 @@ class ServingStore(IndexStore):
         from registry.index_vectors import components
 
         standing = self.alias(f"{model}@{alias}")
-        version, held = standing.version, self.gallery(gallery)
+        version, held = standing.version, self._rows_to_index(gallery, leave_out)
         adapters = {
             adapter.old_fingerprint: adapter
             for adapter in self._served_adapters(standing, held)
@@ -88,6 +98,7 @@ class ServingStore(IndexStore):
                 for made_by, rows in sorted(held.fingerprints.items())
             ],
             Terms(version.distance, size),
+            (standing, gallery),
         )
         index = self._build(
             gallery,
@@ -95,6 +106,7 @@ class ServingStore(IndexStore):
             list(adapters.values()),
             distance=version.distance,
             first_components=size,
+            leave_out=leave_out,
             queries=queries,
         )
         self.serve_index(str(standing), index.name)
@@ -116,16 +128,40 @@ class ServingStore(IndexStore):
         version: Version,
         vectors: Sequence[Vectors],
         terms: Terms,
+        publishing: tuple[Alias, str] | None = None,
     ) -> None:
+        """Raises where a version may not search vectors.
+
+        Args:
+            what: What holds them, to begin the message with.
+            version: The version of the queries.
+            vectors: The vectors.
+            terms: How they are compared.
+            publishing: The alias and the gallery whose index is to be built, which has
+                other ways out than one that is there.
+        """
+        reasons = []
         with self.database.reading() as session:
-            phrases = stranded(
-                session, version.fingerprint, vectors, terms, command=self.command
-            )
-        if phrases:
-            raise GateRefusedError(
-                f"{what} is not searched with {version}:",
-                [f"it has {phrase}" for phrase in phrases],
-            )
+            for held in vectors:
+                for phrase in stranded(
+                    session, version.fingerprint, [held], terms, command=self.command
+                ):
+                    reason = f"it has {phrase}"
+                    if publishing is not None:
+                        alias, gallery = publishing
+                        reason += ways_to_reach(
+                            session,
+                            registration.find(session, version.model, version.number),
+                            str(alias),
+                            gallery,
+                            held.made_by,
+                            alias.protocol,
+                            self.command,
+                            "build an index of the others, in which they are not found",
+                        )
+                    reasons.append(reason)
+        if reasons:
+            raise GateRefusedError(f"{what} is not searched with {version}:", reasons)
 
     def search(
         self,

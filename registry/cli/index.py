@@ -28,6 +28,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rows of its old version go through it (glyphs:1); may be given again",
     )
     parser.add_argument(
+        "--leave-out",
+        metavar="VERSION",
+        action="append",
+        default=[],
+        help="the index does not hold its rows, so they are not found (glyphs/2); may "
+        "be given again",
+    )
+    parser.add_argument(
         "--first-components",
         type=int,
         metavar="K",
@@ -38,7 +46,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     registry = open_registry(args)
-    terms = {"through": args.through, "first_components": args.first_components}
+    terms = {
+        "through": args.through,
+        "leave_out": args.leave_out,
+        "first_components": args.first_components,
+    }
     if args.serve is None:
         index = registry.build_index(args.gallery, **terms)
     else:
@@ -54,6 +66,8 @@ def _run(args: argparse.Namespace) -> int:
     rows = f"{counted(index.rows, 'row')} of {args.gallery}"
     if args.through:
         rows += f" through {', '.join(args.through)}"
+    if args.leave_out:
+        rows += f" without those of {', '.join(args.leave_out)}"
     said = f"{index} is built" if args.serve is None else f"{args.serve} serves {index}"
     print(f"{said}: {rows}, recall@10 {index.recall_at_10:.4f} ({manifest.how()})")
     return 0

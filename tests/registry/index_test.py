@@ -529,3 +529,47 @@ class TestBuilding:
         assert filled.build_index("kanji", "glyphs").name == "glyphs#2"
         assert self.left(filled) == [".lock", "1", "2"]
         assert all(bad == [] for bad in filled.verify().values())
+
+    def test_beside_a_removal_the_rows_that_are_left_are_indexed(
+        self, filled, monkeypatch
+    ):
+        from registry.gallery_segment import Segment
+
+        damage = Segment.damage
+
+        def meanwhile(self, *rest):
+            monkeypatch.setattr(Segment, "damage", damage)
+            filled.remove_rows("kanji", ["row-0", "row-1"])
+            return damage(self, *rest)
+
+        monkeypatch.setattr(Segment, "damage", meanwhile)
+        index = filled.build_index("kanji")
+        assert (index.generation, index.rows) == (2, 18)
+
+    def test_rows_that_are_removed_while_it_is_built_are_not_in_it(
+        self, filled, monkeypatch
+    ):
+        from registry import index_building
+
+        check = index_building._refuse_cut_short
+
+        def meanwhile(folder):
+            monkeypatch.setattr(index_building, "_refuse_cut_short", check)
+            filled.remove_rows("kanji", ["row-0"])
+            check(folder)
+
+        monkeypatch.setattr(index_building, "_refuse_cut_short", meanwhile)
+        assert filled.build_index("kanji").rows == 19
+
+    def test_a_removal_beside_verify_is_no_damage(self, filled, monkeypatch):
+        from registry.gallery_segment import Segment
+
+        damage = Segment.damage
+
+        def meanwhile(self, *rest):
+            monkeypatch.setattr(Segment, "damage", damage)
+            filled.remove_rows("kanji", ["row-0"])
+            return damage(self, *rest)
+
+        monkeypatch.setattr(Segment, "damage", meanwhile)
+        assert filled.verify()["gallery kanji"] == []

@@ -269,3 +269,51 @@ def test_evidence_about_others_holds_no_promotion_up(three, make_evidence, meanw
     other = make_evidence("glyphs/3", "glyphs/1", -0.1)
     meanwhile(lambda: three.add_evidence(other))
     assert ask(three, "glyphs/2").evidence_ids == (1,)
+
+
+class TestOnlyWhatIsSearched:
+    """From then on: what nobody searches any more needs no proof."""
+
+    def test_a_version_that_stored_nothing_is_not_asked_for(
+        self, three, fill_gallery, make_evidence
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        three.promote("glyphs/2", "production", force=True, reason="a mistake")
+        three.add_evidence(make_evidence("glyphs/3", "glyphs/1"))
+        assert ask(three, "glyphs/3").evidence_ids == (1,)
+
+    def test_nor_are_vectors_of_an_index_that_is_replaced(
+        self, three, fill_gallery, make_evidence
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        fill_gallery("other", "glyphs/2")
+        index = three.build_index("other")
+        three.add_evidence(make_evidence("glyphs/3", "glyphs/2"))
+        assert ask(three, "glyphs/3", index=index.name).to_index == index.name
+
+    def test_rows_that_the_next_index_will_hold_are(
+        self, three, fill_gallery, make_evidence
+    ):
+        fill_gallery("kanji", "glyphs/1")
+        three.publish_index("kanji", "glyphs", "production")
+        fill_gallery("kanji", "glyphs/2", rows=7, start=100)
+        three.add_evidence(make_evidence("glyphs/3", "glyphs/1"))
+        with pytest.raises(GateRefusedError, match="glyphs/3 against glyphs/2") as no:
+            ask(three, "glyphs/3")
+        (reason,) = no.value.reasons
+        assert "does not hold 7 of glyphs/2, which the gallery kanji has got" in reason
+        assert "gallery kanji --remove-ids FILE" in reason
+
+    def test_without_an_index_the_refusal_says_how_to_say_what_is_searched(
+        self, three, make_evidence
+    ):
+        three.promote("glyphs/2", "production", force=True, reason="a mistake")
+        with pytest.raises(GateRefusedError, match="glyphs/3 against glyphs/2") as no:
+            ask(three, "glyphs/3")
+        (reason,) = no.value.reasons
+        assert "Where it stored none, say what is: build an index" in reason
+        three.rollback("glyphs@production", to="glyphs/1")
+        three.add_evidence(make_evidence("glyphs/3", "glyphs/1"))
+        assert ask(three, "glyphs/3").to_version == "glyphs/3"

@@ -119,11 +119,12 @@ class TestPromotion:
         prove("glyphs/3", "glyphs/1", "glyphs:1")
         assert ask(served, "glyphs/3").to_index == index.name
 
-    def test_counts_either_way_for_a_version_of_no_served_rows(
-        self, served, prove, make_adapter
+    def test_counts_either_way_for_rows_that_the_next_index_will_hold(
+        self, served, prove, make_adapter, fill_gallery
     ):
         prove("glyphs/2", "glyphs/1")
         ask(served, "glyphs/2")
+        fill_gallery("kanji", "glyphs/2", rows=7, start=100)
         served.add_adapter(make_adapter("from 2 to 3", "glyphs/3", "glyphs/2"))
         prove("glyphs/3", "glyphs/1")
         with pytest.raises(GateRefusedError, match="glyphs/3 against glyphs/2"):

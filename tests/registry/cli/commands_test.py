@@ -119,7 +119,7 @@ def test_promote_of_a_tampered_version_exits_4(run, promoted, make_evidence, roo
 def test_rollback_says_what_it_undid(run, promoted):
     promoted.promote("glyphs/2", "production", force=True, reason="a trial")
     assert run("rollback", "glyphs@production").out == (
-        "glyphs@production: glyphs/2 -> glyphs/1 (undoes move 2)\n"
+        "glyphs@production: glyphs/2 -> glyphs/1 (undoes move 2)\ndone (move 3)\n"
     )
 
 
