@@ -183,7 +183,7 @@ class TestTerms:
             ask(three, "glyphs/9")
 
     def test_an_unfit_alias_is_refused(self, three):
-        with pytest.raises(UsageError, match="alias name"):
+        with pytest.raises(UsageError, match="Alias names"):
             three.promote("glyphs/2", "../x", require_compatible=True)
 
     def test_a_protocol_with_an_unknown_metric_is_refused(self, three, protocol):
