@@ -45,7 +45,7 @@ def deep_glyph_network(
     for index, (factor, strides) in enumerate(_CONVOLUTIONS):
         before = x
         x = layers.Conv2D(
-            factor * width,
+            factor * int(width),
             3,
             strides=strides,
             padding="same",
@@ -57,7 +57,7 @@ def deep_glyph_network(
             x = layers.Add()([before, x])
         x = layers.ReLU()(x)
     embeddings = layers.Dense(
-        embedding_size,
+        int(embedding_size),
         kernel_initializer=initializer("glorot_uniform", len(_CONVOLUTIONS)),
         dtype="float32",
         name="embedding",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 from keras import layers
 
-from keras_bct.checked_numbers import plain_seed
+from keras_bct.checked_numbers import plain_seed, whole_number
 
 
 def glyph_network(
@@ -39,11 +39,8 @@ def glyph_network(
         >>> glyph_network(64, 16, seed=0).output_shape
         (None, 64)
     """
-    if embedding_size < 1 or width < 1:
-        raise ValueError(
-            "`embedding_size` and `width` should be at least 1. Received: "
-            f"embedding_size={embedding_size}, width={width}."
-        )
+    embedding_size = whole_number("embedding_size", embedding_size, least=1)
+    width = whole_number("width", width, least=1)
     if len(image_shape) != 3 or min(image_shape[:2]) < 8 or image_shape[2] < 1:
         raise ValueError(
             "`image_shape` should be (height, width, channels), height and width at "

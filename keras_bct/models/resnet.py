@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import layers
 
-from keras_bct.checked_numbers import plain_seed
+from keras_bct.checked_numbers import plain_seed, whole_number
 
 DEPTHS = (18, 50, 101, 152)
 
@@ -56,10 +56,7 @@ def resnet(
             f"`depth` should be one of {', '.join(map(str, DEPTHS))}. Received: "
             f"{depth!r}."
         )
-    if embedding_size < 1:
-        raise ValueError(
-            f"`embedding_size` should be at least 1. Received: {embedding_size}."
-        )
+    embedding_size = whole_number("embedding_size", embedding_size, least=1)
     if len(image_shape) != 3 or min(image_shape[:2]) < 32 or image_shape[2] < 1:
         raise ValueError(
             "`image_shape` should be (height, width, channels), height and width at "
