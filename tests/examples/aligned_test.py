@@ -14,6 +14,8 @@ from keras_bct.configuration import from_mapping
 from registry import InvalidModelError, Registry
 from tfx_pipeline.pipeline import Alignment, PipelineConfiguration
 
+pytestmark = pytest.mark.slow
+
 ALIGNED = pathlib.Path(__file__).parents[2] / "examples" / "aligned"
 
 

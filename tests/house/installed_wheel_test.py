@@ -12,7 +12,7 @@ import uv
 
 from keras_bct.classifier import Classifier
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
 

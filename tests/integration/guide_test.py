@@ -58,6 +58,7 @@ def test_readme(run_page, tmp_path):
     assert "old_loss" in printed
 
 
+@pytest.mark.slow
 def test_training_guide_makes_two_versions(run_page, tmp_path):
     run_page("docs/training.md")
     for version in ("1", "2"):

@@ -22,7 +22,7 @@ from keras_bct.data import glyphs, write_records
 from keras_bct.data.glyph_records import to_records, write_directory
 from registry import GateRefusedError, Registry
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 MAKER = Path(__file__).with_name("legacy_predecessor") / "make.py"

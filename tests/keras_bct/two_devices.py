@@ -39,7 +39,7 @@ def trained(file, folder):
     subprocess.run(
         [sys.executable, file, str(path)],
         check=True,
-        timeout=500,
+        timeout=1700,
         # Not all of `sys.path`: libraries of other tests add their own `tests` to it.
         env={**os.environ, "PYTHONPATH": str(_ROOT)},
     )

@@ -39,7 +39,7 @@ def test_saved_and_loaded_it_is_the_same(make_pairs, tmp_path, method):
     names=st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True),
     seed=st.integers(0, 99),
 )
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_every_map_survives_the_round_trip(
     tmp_path_factory, source, target, names, seed
 ):
@@ -162,7 +162,7 @@ def test_numbers_that_it_was_told_may_be_numpys(tmp_path):
         | st.sampled_from(["1e5", "nan", "inf", "True", "3", ""]),
     )
 )
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_settings_come_back_as_they_were_told(tmp_path_factory, told):
     directory = tmp_path_factory.mktemp("adapter")
     OldToNew(

@@ -152,7 +152,7 @@ def test_a_mean_far_above_the_spread_costs_no_digits():
 
 
 @given(sizes=st.lists(st.integers(1, 5000), min_size=1, max_size=4))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_how_the_pairs_are_cut_does_not_matter(sizes):
     generator = np.random.default_rng(1)
     old = generator.normal(size=(9001, 3)).astype(np.float32)

@@ -62,7 +62,7 @@ def test_to_fewer_components_it_is_not_the_one_of_least_error():
 @given(
     old_size=st.integers(1, 6), new_size=st.integers(1, 6), seed=st.integers(0, 1000)
 )
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_rows_or_columns_are_orthonormal(old_size, new_size, seed):
     generator = np.random.default_rng(seed)
     matrix = (
@@ -80,7 +80,7 @@ def test_rows_or_columns_are_orthonormal(old_size, new_size, seed):
 
 
 @given(seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_recovers_a_rotation_and_a_shift(seed):
     generator = np.random.default_rng(seed)
     turn, _ = np.linalg.qr(generator.normal(size=(4, 4)))

@@ -42,6 +42,7 @@ def test_fct_learns_the_map():
     assert error(fit_alignment(long, OLD_ROWS, NEW_ROWS)) < 0.2 * NEW_ROWS.var()
 
 
+@pytest.mark.slow
 def test_same_seed_same_map():
     first, second = (
         fit_alignment(SMALL, OLD_ROWS, NEW_ROWS, labels=LABELS, classifier=CLASSIFIER)
@@ -51,11 +52,13 @@ def test_same_seed_same_map():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_batch_statistics_are_left_in_the_middle():
     model = fit_alignment(FCT, OLD_ROWS, NEW_ROWS)
     assert not model.alignment_map.batch_statistics
 
 
+@pytest.mark.slow
 def test_moving_averages_stand_still_after_the_switch():
     seen = []
 
@@ -112,6 +115,7 @@ def test_residual_begins_at_ridge_of_unit_length():
     )
 
 
+@pytest.mark.slow
 def test_best_epoch_on_held_out_classes_is_kept():
     recipe = dataclasses.replace(FCT, held_out_classes=0.34, learning_rate=5e-3)
     pairs = StoredPairs.of(recipe, OLD_ROWS, NEW_ROWS, LABELS, None, None)
@@ -212,6 +216,7 @@ def test_what_float32_cannot_square_is_refused(name):
         fit_alignment(FCT, **sides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held_out", [0.0, 0.34])
 @pytest.mark.parametrize(("unit", "rate"), [(1e10, 5e-4), (1.0, 1e30)])
 def test_a_training_that_diverged_gives_no_map(unit, rate, held_out):
@@ -225,6 +230,7 @@ def test_a_training_that_diverged_gives_no_map(unit, rate, held_out):
         fit_alignment(recipe, OLD_ROWS, unit * NEW_ROWS, labels=LABELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["memory-mapped", "Fortran's order", "float64"])
 def test_the_form_of_the_arrays_is_no_matter(form, tmp_path):
     def formed(name, rows):
@@ -246,6 +252,7 @@ def test_the_form_of_the_arrays_is_no_matter(form, tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pairs", "steps"), [(120, 4), (63, 2), (40, 1), (20, 1)])
 def test_an_epoch_is_the_nearest_number_of_batches(pairs, steps):
     """Batches of 32: no pair is left out for long where few make an epoch."""
@@ -254,6 +261,7 @@ def test_an_epoch_is_the_nearest_number_of_batches(pairs, steps):
     assert int(model.optimizer.iterations) == 6 * steps
 
 
+@pytest.mark.slow
 def test_a_second_training_normalises_by_the_batch_again():
     model = fit_alignment(FCT, OLD_ROWS, NEW_ROWS)
     seen = []

@@ -60,6 +60,7 @@ def trained(tmp_path_factory):
     return two_devices.trained(__file__, tmp_path_factory.mktemp("mirrored"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*RECIPES, *ODD])
 def test_two_devices_end_with_the_weights_of_one(trained, name):
     two_devices.assert_two_end_as_one(trained, name)

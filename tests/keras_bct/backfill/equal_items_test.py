@@ -85,7 +85,7 @@ def galleries(draw):
 
 @pytest.mark.parametrize("priority", ALL.values(), ids=ALL)
 @given(gallery=galleries())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_equal_items_are_equally_urgent_wherever_they_stand(priority, gallery):
     rows, which = gallery
 
@@ -97,7 +97,7 @@ def test_equal_items_are_equally_urgent_wherever_they_stand(priority, gallery):
 
 @pytest.mark.parametrize("priority", STREAMED.values(), ids=STREAMED)
 @given(gallery=galleries(), size=st.integers(1, 40))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_blocks_get_what_the_whole_gallery_gets(priority, gallery, size):
     rows, _ = gallery
 
@@ -107,7 +107,6 @@ def test_blocks_get_what_the_whole_gallery_gets(priority, gallery, size):
 
 
 @given(gallery=galleries(), size=st.integers(1, 40), classes=st.integers(1, 4))
-@settings(deadline=None)
 def test_centres_are_the_same_however_blocks_are_cut(gallery, size, classes):
     rows, _ = gallery
     labels = (np.arange(len(rows)) ** 2 % classes).astype(str)

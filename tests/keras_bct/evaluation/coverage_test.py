@@ -29,6 +29,7 @@ def covered(truth, replicates):
     return low <= truth <= high
 
 
+@pytest.mark.slow
 def test_retrieval():
     """A query's values depend on its identity, and on itself in both models alike."""
 
@@ -52,7 +53,7 @@ def test_retrieval():
     assert 0.93 <= hits / WORLDS <= 0.97
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.slow
 def test_verification():
     """Thresholds are estimated anew on each side; an identity is in many pairs."""
     rate, identities = 0.05, 200

@@ -153,7 +153,7 @@ def test_other_tasks_are_refused(sides):
     neighbours=st.integers(1, 8),
     share=st.sampled_from([1.0, 0.5, 0.1]),
 )
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_merged_lists_are_the_list_of_the_merge(seed, neighbours, share):
     generator = np.random.default_rng(seed)
     # Whole numbers, so that distances tie often.

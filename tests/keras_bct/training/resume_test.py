@@ -58,7 +58,7 @@ def done_intervals(output: Path) -> int:
         return len(json.loads(file["state.json"].tobytes())["history"])
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.slow
 def test_killed_twice_it_ends_with_the_weights_of_an_unbroken_run(
     recipe: Path, tmp_path: Path
 ) -> None:

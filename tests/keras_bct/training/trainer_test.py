@@ -48,6 +48,7 @@ def test_a_learned_map_lies_beside_the_classifier(place: Any, tmp_path: Path) ->
     assert load_embedder(version).embedding_size == 7
 
 
+@pytest.mark.slow
 def test_the_papers_optimizer_trains_a_resnet_of_faces(
     place: Any, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_papers_optimizer_trains_a_resnet_of_faces(
     assert embedder.embed(pictures.astype("float32")).shape == (2, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("patience", "stopped"), [(None, False), (1, True), (100, False)]
 )
@@ -160,6 +162,7 @@ def test_the_angle_is_that_of_the_exported_version(place: Any, tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_version(
     place: Any, tmp_path: Path, embedding_of: Any
 ) -> None:
@@ -172,6 +175,7 @@ def test_the_same_seed_gives_the_same_version(
     assert not np.array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_pictures_on_disk_train_the_same_version(
     place: Any, tmp_path: Path, embedding_of: Any
 ) -> None:
@@ -188,6 +192,7 @@ class Killed(BaseException):
     """Stands for a signal between two intervals."""
 
 
+@pytest.mark.slow
 def test_a_training_ends_at_its_last_step_inside_an_interval_also_after_a_restart(
     place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedding_of: Any
 ) -> None:

@@ -288,6 +288,7 @@ def test_registering_and_promoting_import_no_tensorflow(
     assert registry.resolve("glyphs@production").name == "glyphs/2"
 
 
+@pytest.mark.slow
 def test_list_answers_within_three_bare_imports_of_sqlalchemy(
     registry, make_model, environment
 ):
