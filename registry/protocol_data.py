@@ -96,6 +96,18 @@ class ProtocolData:
         """
         self._check_pictures("queries", self._protocol.queries)
 
+    def check_files(self) -> None:
+        """Raises when a file that the protocol names is not there.
+
+        Raises:
+            UsageError: It names the pattern.
+        """
+        for side in (self._protocol.queries, self._protocol.gallery):
+            if side.source != "gallery":
+                self._files(side.path)
+        if self._protocol.pairs is not None:
+            self._files(self._protocol.pairs)
+
     def query_pictures(self) -> Pictures:
         """The queries; the new and the old version both have to embed them."""
         side = self._protocol.queries

@@ -1,8 +1,8 @@
 """Runs the pipeline on this machine: `python -m tfx_pipeline.local_runner RUN.yaml`.
 
-Exit codes are the registry's: 0 when the model was blessed and promoted, 3 when the
-gate refused it (it is registered all the same, and the alias has not moved), 1 when a
-component failed.
+Exit codes are the registry's: 0 when the model was blessed and promoted, 2 when the run
+could not have succeeded and was not begun, 3 when the gate refused the model (it is
+registered all the same, and the alias has not moved), 1 when a component failed.
 """
 
 import argparse
@@ -20,8 +20,11 @@ from tfx.dsl.compiler.compiler import Compiler
 from tfx.orchestration import metadata
 from tfx.types.standard_artifacts import PushedModel
 
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.configuration import read_yaml
+from registry import UsageError
 from tfx_pipeline.pipeline import UNCACHED, PipelineConfiguration, create_pipeline
+from tfx_pipeline.preflight import check_run
 
 EXIT_REFUSED = 3
 
@@ -81,9 +84,12 @@ def run(configuration: PipelineConfiguration) -> Outcome:
 
     Returns:
         What it came to.
+
+    Raises:
+        UsageError: The run cannot succeed, and nothing was begun.
     """
-    os.makedirs(configuration.root, exist_ok=True)
     pipeline = create_pipeline(configuration)
+    os.makedirs(configuration.root, exist_ok=True)
     compiled = Compiler().compile(pipeline)
     uncached = {component.__name__ for component in UNCACHED}
     for node in compiled.nodes:
@@ -117,7 +123,14 @@ def main() -> None:
     )
     parser.add_argument("run", help="YAML file of a PipelineConfiguration")
     arguments = parser.parse_args()
-    outcome = run(read_yaml(PipelineConfiguration, arguments.run))
+    escape_what_cannot_be_printed()
+    try:
+        configuration = read_yaml(PipelineConfiguration, arguments.run)
+        check_run(configuration)
+    except (OSError, ValueError, UsageError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        sys.exit(UsageError.exit_code)
+    outcome = run(configuration)
     if not outcome.promoted:
         print(f"{outcome.version} was not promoted:", *outcome.reasons, sep="\n  ")
         sys.exit(EXIT_REFUSED)

@@ -12,6 +12,8 @@ from tfx_pipeline.aligner import Aligner
 from tfx_pipeline.aligner.methods import check_method
 from tfx_pipeline.compatibility_evaluator import CompatibilityEvaluator
 from tfx_pipeline.predecessor_resolver import PredecessorResolver
+from tfx_pipeline.preflight import check_run
+from tfx_pipeline.registry_access import DATABASE_VARIABLE
 from tfx_pipeline.registry_pusher import RegistryPusher
 from tfx_pipeline.scann_indexer import ScannIndexer
 
@@ -99,10 +101,12 @@ class PipelineConfiguration:
         paragon: The version at the top of the gain; empty for no gain; `new` for the
             trained model itself.
         data: The training pictures.
-        gallery: The gallery that is served.
         recipe: How to train.
+        gallery: The gallery that is served; None for a run that indexes nothing.
         aligner: How stored vectors are mapped, for a model that is trained freely;
             None for one that is trained to work on them as they are.
+        database_variable: Name of the environment variable that holds the URL of the
+            registry's database. Without it `registry.db` in the root is taken.
     """
 
     name: str
@@ -112,10 +116,11 @@ class PipelineConfiguration:
     alias: str
     protocol: str
     data: Data
-    gallery: Gallery
     recipe: Recipe
+    gallery: Gallery | None = None
     paragon: str = ""
     aligner: Alignment | None = None
+    database_variable: str = DATABASE_VARIABLE
 
 
 def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
@@ -126,8 +131,13 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
 
     Returns:
         A pipeline for any TFX runner.
+
+    Raises:
+        UsageError: The run cannot succeed; see `check_run`.
     """
+    check_run(configuration)
     data = configuration.data
+    gallery = configuration.gallery
     split = tfx.proto.Input.Split
     examples = tfx.components.ImportExampleGen(
         input_base=data.directory,
@@ -147,7 +157,10 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
         "registry_root": configuration.registry_root,
         "model_name": configuration.model_name,
         "alias": configuration.alias,
+        "database_variable": configuration.database_variable,
     }
+    served = "" if gallery is None else gallery.name
+    queries = "" if gallery is None else gallery.queries
     resolver = PredecessorResolver(**registry_model)
     trainer = tfx.components.Trainer(
         run_fn="tfx_pipeline.trainer.run_fn.run_fn",
@@ -166,7 +179,7 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
             examples=examples.outputs["examples"],
             model=trainer.outputs["model"],
             predecessor=resolver.outputs["model"],
-            gallery=configuration.gallery.name,
+            gallery=served,
             method=configuration.aligner.method,
             settings=json.dumps(configuration.aligner.settings),
             embeddings=configuration.aligner.embeddings,
@@ -188,19 +201,22 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
         blessing=evaluator.outputs["blessing"],
         evidence=evaluator.outputs["evidence"],
         protocol=configuration.protocol,
-        gallery=configuration.gallery.name,
-        queries=configuration.gallery.queries,
+        gallery=served,
+        queries=queries,
         **aligned,
         **registry_model,
     )
-    indexer = ScannIndexer(
-        pushed_model=pusher.outputs["pushed_model"],
-        gallery=configuration.gallery.name,
-        images=configuration.gallery.images,
-        queries=configuration.gallery.queries,
-        **aligned,
-        **registry_model,
-    )
+    indexers = []
+    if gallery is not None:
+        indexer = ScannIndexer(
+            pushed_model=pusher.outputs["pushed_model"],
+            gallery=gallery.name,
+            images=gallery.images,
+            queries=gallery.queries,
+            **aligned,
+            **registry_model,
+        )
+        indexers = [indexer]
     return tfx.dsl.Pipeline(
         pipeline_name=configuration.name,
         pipeline_root=os.path.join(configuration.root, "artifacts"),
@@ -220,6 +236,6 @@ def create_pipeline(configuration: PipelineConfiguration) -> tfx.dsl.Pipeline:
             *aligners,
             evaluator,
             pusher,
-            indexer,
+            *indexers,
         ],
     )

@@ -17,12 +17,12 @@ from tfx.utils import path_utils
 from keras_bct.classifier import Classifier
 from keras_bct.data import read_records
 from keras_bct.models import load_embedder
-from registry import Registry
 from registry.fingerprint import fingerprint
 from tfx_pipeline.aligner.methods import check_method, fit
 from tfx_pipeline.aligner.pairs import Pairs, old_embeddings
 from tfx_pipeline.artifacts import AlignmentAdapter, adapter_folder
 from tfx_pipeline.older_versions import older_versions
+from tfx_pipeline.registry_access import DATABASE_VARIABLE, open_registry
 
 
 @tfx.dsl.components.component
@@ -38,6 +38,7 @@ def Aligner(  # noqa: N802 - a component is named like a class
     adapter: OutputArtifact[AlignmentAdapter],
     settings: Parameter[str] = "{}",
     embeddings: Parameter[str] = "",
+    database_variable: Parameter[str] = DATABASE_VARIABLE,
 ) -> None:
     """Fits a map from each older version's space to a model that was trained freely.
 
@@ -60,6 +61,8 @@ def Aligner(  # noqa: N802 - a component is named like a class
         settings: What the method is told, as JSON.
         embeddings: The name of the gallery that stores the older versions' embeddings
             of training pictures; empty for none.
+        database_variable: Name of the environment variable that holds the URL of the
+            registry's database; see `tfx_pipeline.registry_access`.
     """
     told = json.loads(settings)
     check_method(method, told)
@@ -67,7 +70,7 @@ def Aligner(  # noqa: N802 - a component is named like a class
     adapter.method, adapter.pairs = method, 0
     directory = path_utils.serving_model_path(model.uri)
     new_fingerprint = fingerprint(directory)
-    registry = Registry(registry_root)
+    registry = open_registry(registry_root, database_variable)
     older = [
         version
         for version in older_versions(registry, model_name, alias, predecessor, gallery)

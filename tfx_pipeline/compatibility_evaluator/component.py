@@ -23,6 +23,7 @@ from tfx_pipeline.artifacts import (
     evidence_file,
 )
 from tfx_pipeline.older_versions import Older, as_served, through_new_adapters
+from tfx_pipeline.registry_access import DATABASE_VARIABLE, open_registry
 
 THE_MODEL_ITSELF = "new"
 """As a paragon: a model that was trained freely is its own."""
@@ -40,6 +41,7 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
     evidence: OutputArtifact[CompatibilityEvidence],
     paragon: Parameter[str] = "",
     adapter: InputArtifact[AlignmentAdapter] = None,
+    database_variable: Parameter[str] = DATABASE_VARIABLE,
 ) -> None:
     """Blesses a model when the protocol's gate says that it is compatible.
 
@@ -62,8 +64,10 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
         paragon: The version at the top of the gain; empty for no gain; `new` for the
             model itself, as one that was trained freely.
         adapter: The output of Aligner; None for vectors as they are served now.
+        database_variable: Name of the environment variable that holds the URL of the
+            registry's database; see `tfx_pipeline.registry_access`.
     """
-    registry = Registry(registry_root)
+    registry = open_registry(registry_root, database_variable)
     os.makedirs(evidence.uri, exist_ok=True)
     answer, reasons = "bootstrap", []
     with contextlib.ExitStack() as stack:

@@ -7,7 +7,7 @@ from tfx.dsl.component.experimental.annotations import OutputArtifact, Parameter
 from tfx.types.standard_artifacts import Model
 from tfx.utils import path_utils
 
-from registry import Registry
+from tfx_pipeline.registry_access import DATABASE_VARIABLE, open_registry
 
 
 @tfx.dsl.components.component
@@ -16,6 +16,7 @@ def PredecessorResolver(  # noqa: N802 - a component is named like a class
     model_name: Parameter[str],
     alias: Parameter[str],
     model: OutputArtifact[Model],
+    database_variable: Parameter[str] = DATABASE_VARIABLE,
 ) -> None:
     """Emits the version that an alias serves as a standard `Model` artifact.
 
@@ -28,8 +29,10 @@ def PredecessorResolver(  # noqa: N802 - a component is named like a class
         model_name: The name of the model in the registry.
         alias: The alias whose version is the predecessor.
         model: The predecessor.
+        database_variable: Name of the environment variable that holds the URL of the
+            registry's database; see `tfx_pipeline.registry_access`.
     """
-    registry = Registry(registry_root)
+    registry = open_registry(registry_root, database_variable)
     aliases = registry.aliases(model_name)
     version = next((found.version for found in aliases if found.name == alias), None)
     if version is None:

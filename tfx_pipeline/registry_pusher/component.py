@@ -27,6 +27,7 @@ from registry.protocol_data import read_protocol
 from tfx_pipeline.artifacts import AlignmentAdapter, CompatibilityEvidence
 from tfx_pipeline.older_versions import adapters_of
 from tfx_pipeline.recall_queries import embedded_queries
+from tfx_pipeline.registry_access import DATABASE_VARIABLE, open_registry
 
 
 @tfx.dsl.components.component
@@ -43,6 +44,7 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
     gallery: Parameter[str] = "",
     queries: Parameter[str] = "",
     adapter: InputArtifact[AlignmentAdapter] = None,
+    database_variable: Parameter[str] = DATABASE_VARIABLE,
 ) -> None:
     """Registers every model with its evidence; promotes only a blessed one.
 
@@ -71,8 +73,10 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
         queries: TFRecord pattern of pictures to measure that index's recall with;
             empty to measure with rows of the gallery.
         adapter: The output of Aligner; None for vectors as they are served now.
+        database_variable: Name of the environment variable that holds the URL of the
+            registry's database; see `tfx_pipeline.registry_access`.
     """
-    registry = Registry(registry_root)
+    registry = open_registry(registry_root, database_variable)
     try:
         version = registry.register(
             model_name,

@@ -16,6 +16,7 @@ from keras_bct.data import read_records
 from registry import Registry, SearchIndex, Version
 from tfx_pipeline.artifacts import AlignmentAdapter, ScannIndex
 from tfx_pipeline.recall_queries import embedded_queries
+from tfx_pipeline.registry_access import DATABASE_VARIABLE, open_registry
 
 
 @tfx.dsl.components.component
@@ -29,6 +30,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
     images: Parameter[str] = "",
     queries: Parameter[str] = "",
     adapter: InputArtifact[AlignmentAdapter] = None,
+    database_variable: Parameter[str] = DATABASE_VARIABLE,
 ) -> None:
     """Indexes the gallery's stored vectors for the version just promoted.
 
@@ -51,13 +53,15 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
         queries: TFRecord pattern of pictures to measure recall with, embedded by the
             promoted version; empty to measure with rows of the gallery.
         adapter: The output of Aligner; None for vectors as they are served now.
+        database_variable: Name of the environment variable that holds the URL of the
+            registry's database; see `tfx_pipeline.registry_access`.
     """
     os.makedirs(index.uri, exist_ok=True)
     if not pushed_model.get_int_custom_property("pushed"):
         print("nothing promoted, nothing indexed", flush=True)
         index.published = 0
         return
-    registry = Registry(registry_root)
+    registry = open_registry(registry_root, database_variable)
     version = registry.version(
         pushed_model.get_string_custom_property("pushed_version")
     )
