@@ -119,7 +119,7 @@ class GalleryStore(EvidenceStore):
 
         Args:
             gallery: Name of the gallery; made when it is new.
-            pictures: Encoded pictures with ids, labels and cameras.
+            pictures: Encoded pictures of any size with ids, labels and cameras.
             version: The version that embeds them.
             whole: Store all components, whatever the gallery's other rows have.
 
@@ -155,8 +155,10 @@ class GalleryStore(EvidenceStore):
             new_ids,
             vectors[:, :size],
             version.fingerprint,
-            labels=[str(pictures.labels[row]) for row in rows],
-            cameras=None if cameras is None else [str(cameras[row]) for row in rows],
+            labels=[str(pictures.labels[row]) or None for row in rows],
+            cameras=None
+            if cameras is None
+            else [str(cameras[row]) or None for row in rows],
             embedding_size=size,
             checked=True,
         )
@@ -239,7 +241,7 @@ class GalleryStore(EvidenceStore):
     def _embed(
         self, version: Version, images: Sequence[bytes], ids: Sequence[str]
     ) -> npt.NDArray[np.float32]:
-        """What a version makes of pictures.
+        """What a version makes of pictures, brought to its size.
 
         Raises:
             UsageError: Bytes are no picture; the message names them by id.
@@ -247,11 +249,13 @@ class GalleryStore(EvidenceStore):
         """
         self._verify(version)
         from keras_bct.models import load_embedder
+        from registry.fitted_pictures import fitted_pictures
 
         with self.local_version(version) as folder:
             try:
                 embedder = load_embedder(folder, expected_size=version.embedding_size)
-                return embedder.embed_bytes(images, ids)
+                fitted = fitted_pictures(images, ids, embedder.image_shape)
+                return embedder.embed_bytes(fitted, ids)
             except ValueError as error:
                 raise UsageError(str(error)) from error
 

@@ -28,7 +28,7 @@ def search_pictures(
         model: Local folder of the version.
         version: The version of the queries; its edges have been looked at.
         index: The index to search.
-        pictures: PNG or JPEG bytes.
+        pictures: Encoded pictures of any size and usual format.
         ids: What the pictures are called, for messages.
         k: How many rows each.
 
@@ -49,10 +49,12 @@ def search_pictures(
         )
     searcher = Searcher(Path(index.location), index.manifest_sha256)
     from keras_bct.models import load_embedder
+    from registry.fitted_pictures import fitted_pictures
 
     try:
         embedder = load_embedder(model, expected_size=version.embedding_size)
-        queries = embedder.embed_bytes(list(pictures), list(ids))
+        fitted = fitted_pictures(pictures, ids, embedder.image_shape)
+        queries = embedder.embed_bytes(fitted, list(ids))
     except ValueError as error:
         raise UsageError(str(error)) from error
     return searcher.search(queries, k)

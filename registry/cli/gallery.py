@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, table
 from registry.errors import UsageError
-
-if TYPE_CHECKING:
-    from keras_bct.data import ImageRecords
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +21,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding = parser.add_mutually_exclusive_group()
     adding.add_argument(
         "--add-pictures",
-        metavar="PATTERN",
-        help="TFRecords; embeds those whose ids the gallery does not hold",
+        nargs="+",
+        metavar="PICTURES",
+        help="folders, files, lists (.csv) or TFRecords of pictures, or patterns of "
+        "these; embeds those whose ids the gallery does not hold",
     )
     parser.add_argument(
         "--whole",
@@ -43,8 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     proof = parser.add_mutually_exclusive_group()
     proof.add_argument(
         "--pictures",
+        nargs="+",
         metavar="PICTURES",
-        help="with --import-file: TFRecords of some of the rows, by their ids; the "
+        help="with --import-file: pictures of some of the rows, by their ids; the "
         "version embeds a sample, which has to agree with the vectors",
     )
     proof.add_argument(
@@ -78,6 +77,8 @@ def _run(args: argparse.Namespace) -> int:
     registry = open_registry(args)
     added = 0
     if args.add_pictures or args.import_file:
+        from registry.picture_files import read_pictures
+
         if not args.name or not args.version:
             raise UsageError(
                 "Adding rows needs NAME, the gallery, and --version, which embeds or "
@@ -89,12 +90,12 @@ def _run(args: argparse.Namespace) -> int:
                 args.name,
                 Path(args.import_file),
                 version,
-                pictures=_pictures(args.pictures) if args.pictures else None,
+                pictures=read_pictures(args.pictures) if args.pictures else None,
                 unchecked=args.unchecked,
             )
         else:
             added = registry.add_pictures(
-                args.name, _pictures(args.add_pictures), version, whole=args.whole
+                args.name, read_pictures(args.add_pictures), version, whole=args.whole
             )
     removed = 0
     if args.remove_ids:
@@ -154,15 +155,6 @@ def _run(args: argparse.Namespace) -> int:
         )
     print(table(["gallery", "generation", "size", "rows", "embedded"], rows))
     return 0
-
-
-def _pictures(pattern: str) -> ImageRecords:
-    from keras_bct.data import read_records
-
-    try:
-        return read_records(pattern)
-    except (OSError, ValueError) as error:
-        raise UsageError(str(error)) from error
 
 
 def _lines(path: Path) -> list[str]:

@@ -17,7 +17,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         required=True,
-        help="PNG or JPEG; may be given again",
+        help="a picture of any size and usual format; may be given again",
     )
     parser.add_argument(
         "-k", type=int, default=5, metavar="K", help="how many rows (default: 5)"

@@ -336,3 +336,13 @@ def test_one_row_is_not_said_to_be_rows(run, promoted, fill_gallery, tmp_path):
     (tmp_path / "ids.txt").write_text("row-3\n")
     done = run("gallery", "kanji", "--remove-ids", tmp_path / "ids.txt")
     assert done.out.startswith("1 row removed\n")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "*.png", "empty"])
+def test_pictures_that_are_not_there_are_named(run, promoted, tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    argv = ["gallery", "kanji", "--version", "glyphs/1"]
+    refused = run(*argv, "--add-pictures", tmp_path / name)
+    assert refused.code == 2
+    assert str(tmp_path / name) in refused.err
+    assert "Traceback" not in refused.err
