@@ -17,8 +17,8 @@ from registry.evidence import (
 from registry.fingerprint import fingerprint
 
 if TYPE_CHECKING:
+    from keras_bct.data import ImageRecords
     from keras_bct.evaluation import Comparison, EmbeddingSet, Protocol
-    from registry.protocol_data import Pictures
 
 CONFIDENCE = 0.95
 """Of the intervals that are stored for showing; the gate computes its own."""
@@ -70,7 +70,13 @@ def measure_evidence(
 
     protocol = protocol_data.read_protocol(protocol_path)
     data = protocol_data.ProtocolData(protocol, galleries)
-    data.check_queries()
+    data.check_sides()
+    if protocol.gallery.source == "gallery" and paragon_dir is not None:
+        raise UsageError(
+            f"The gain needs the paragon's embeddings of the gallery's pictures, but "
+            f"the gallery of {protocol_path} holds vectors only. Leave the paragon "
+            "out, or use a protocol whose gallery has pictures."
+        )
     folders = {"new": new_dir, "old": old_dir}
     if paragon_dir is not None:
         folders["paragon"] = paragon_dir
@@ -85,12 +91,6 @@ def measure_evidence(
     queries = data.query_pictures()
     stored = data.stored_gallery(prints["old"])
     pictures = data.gallery_pictures() if stored is None else None
-    if stored is not None and paragon_dir is not None:
-        raise UsageError(
-            f"The gain needs the paragon's embeddings of the gallery's pictures, but "
-            f"the gallery of {protocol_path} holds vectors only. Leave the paragon "
-            "out, or use a protocol whose gallery has pictures."
-        )
     old = _embed(old_dir, queries, pictures)
     new = _embed(new_dir, queries, pictures)
     gallery = old[1] if stored is None else stored
@@ -173,14 +173,15 @@ def measure_evidence(
 
 
 def _embed(
-    directory: Folder, queries: Pictures, gallery: Pictures | None
+    directory: Folder, queries: ImageRecords, gallery: ImageRecords | None
 ) -> tuple[EmbeddingSet, EmbeddingSet | None]:
     """Both sides by one model; it is let go before the next one is loaded."""
+    from keras_bct.data.protocol_pictures import with_embeddings
     from keras_bct.models import load_embedder
 
-    def embed(side: Pictures) -> EmbeddingSet:
-        ids = [str(name) for name in side.ids]
-        return side.embedding_set(embedder.embed_bytes(side.images, ids))
+    def embed(side: ImageRecords) -> EmbeddingSet:
+        rows = embedder.embed_bytes(side.images, side.ids.tolist())
+        return with_embeddings(side, rows)
 
     try:
         embedder = load_embedder(directory)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,9 @@ from registry.errors import UsageError
 from registry.fingerprint import Progress, digest_file
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from keras_bct.evaluation import EmbeddingSet, Protocol, Source
+    from keras_bct.data import ImageRecords
+    from keras_bct.data.protocol_pictures import SideName
+    from keras_bct.evaluation import EmbeddingSet, Protocol
     from registry.gallery import Gallery
 
 
@@ -32,40 +30,6 @@ def read_protocol(path: str | os.PathLike[str]) -> Protocol:
         return Protocol.from_yaml(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"The protocol {path} cannot be used: {error}") from error
-
-
-@dataclass(frozen=True)
-class Pictures:
-    """A side of a protocol that a version embeds.
-
-    Attributes:
-        ids: (n,) names.
-        labels: (n,) classes by name.
-        cameras: (n,) or None.
-        templates: (n,) or None: pictures of one template are pooled.
-        media: (n,) or None: frames of one video carry one medium.
-        images: n encoded pictures.
-    """
-
-    ids: npt.NDArray[np.str_]
-    labels: npt.NDArray[np.str_]
-    cameras: npt.NDArray[np.str_] | None
-    templates: npt.NDArray[np.str_] | None
-    media: npt.NDArray[np.str_] | None
-    images: list[bytes]
-
-    def embedding_set(self, embeddings: npt.NDArray[np.float32]) -> EmbeddingSet:
-        """The side with its embeddings, (n, d) float32."""
-        from keras_bct.evaluation import EmbeddingSet
-
-        return EmbeddingSet(
-            self.ids,
-            self.labels,
-            self.cameras,
-            embeddings,
-            templates=self.templates,
-            media=self.media,
-        )
 
 
 class ProtocolData:
@@ -88,13 +52,31 @@ class ProtocolData:
         self._digests: dict[tuple[str, str], str] = {}
         self._opened: dict[str, Gallery] = {}
 
-    def check_queries(self) -> None:
-        """Raises when the queries cannot be embedded.
+    def check_sides(self) -> None:
+        """Raises when a side cannot be what the protocol says.
 
         Raises:
-            UsageError: They are not pictures.
+            UsageError: The queries are not pictures, the gallery is neither pictures
+                nor stored vectors, or it names what stored vectors do not have.
         """
-        self._check_pictures("queries", self._protocol.queries)
+        from keras_bct.data.protocol_pictures import check_pictures
+
+        side = self._protocol.gallery
+        try:
+            check_pictures(self._protocol, "queries")
+            if side.source != "gallery":
+                check_pictures(self._protocol, "gallery")
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        if side.source == "gallery" and (side.template, side.medium, side.quality) != (
+            None,
+            None,
+            None,
+        ):
+            raise UsageError(
+                f"The gallery {side.path!r} stores ids, labels and cameras, but no "
+                "`template`, `medium` or `quality`. Leave them out of the protocol."
+            )
 
     def check_files(self) -> None:
         """Raises when a file that the protocol names is not there.
@@ -108,25 +90,19 @@ class ProtocolData:
         if self._protocol.pairs is not None:
             self._files(self._protocol.pairs)
 
-    def query_pictures(self) -> Pictures:
+    def query_pictures(self) -> ImageRecords:
         """The queries; the new and the old version both have to embed them."""
-        side = self._protocol.queries
-        return self._pictures("queries", side)
+        return self._pictures("queries")
 
-    def gallery_pictures(self) -> Pictures:
+    def gallery_pictures(self) -> ImageRecords:
         """The gallery side, where it has pictures."""
-        return self._pictures("gallery", self._protocol.gallery)
+        return self._pictures("gallery")
 
     def stored_gallery(self, fingerprint: str) -> EmbeddingSet | None:
         """The gallery side's vectors that `fingerprint` made; None for pictures."""
         side = self._protocol.gallery
         if side.source != "gallery":
             return None
-        if (side.template, side.medium, side.quality) != (None, None, None):
-            raise UsageError(
-                f"The gallery {side.path!r} stores ids, labels and cameras, but no "
-                "`template`, `medium` or `quality`. Leave them out of the protocol."
-            )
         rows = self._gallery(side.path).read(fingerprint=fingerprint)
         if not len(rows):
             raise UsageError(
@@ -194,59 +170,13 @@ class ProtocolData:
         ]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
-    def _check_pictures(self, name: str, side: Source) -> None:
-        if side.source != "tfrecord":
-            raise UsageError(
-                f"Both versions have to embed the side `{name}` of the protocol "
-                f"{self._protocol.name!r}, so it should name pictures "
-                f"(`source: tfrecord`). Received: `source: {side.source}`."
-            )
-        if side.quality is not None:
-            raise UsageError(
-                f"The side `{name}` of the protocol {self._protocol.name!r} weighs by "
-                f"`quality: {side.quality}`, which pictures in TFRecords do not have. "
-                "Leave it out."
-            )
-
-    def _pictures(self, name: str, side: Source) -> Pictures:
-        from keras_bct.data import read_records
-
-        self._check_pictures(name, side)
-        # The files that are digested, and no others.
-        files = self._files(side.path)
+    def _pictures(self, side: SideName) -> ImageRecords:
+        from keras_bct.data.protocol_pictures import read_protocol_pictures
 
         try:
-            records = read_records(
-                files,
-                id=side.id,
-                label=side.label,
-                camera=side.camera,
-                template=side.template,
-                medium=side.medium,
-            )
+            return read_protocol_pictures(self._protocol, side)
         except (ValueError, OSError) as error:
-            raise UsageError(
-                f"The side `{name}` of the protocol {self._protocol.name!r} cannot be "
-                f"read: {error}"
-            ) from error
-        for feature, asked, column in (
-            ("template", side.template, records.templates),
-            ("medium", side.medium, records.media),
-        ):
-            if asked is not None and column is None:
-                raise UsageError(
-                    f"The side `{name}` of the protocol {self._protocol.name!r} pools "
-                    f"by `{feature}: {asked}`, which no record has. Name the feature "
-                    "that the files have, or leave it out."
-                )
-        return Pictures(
-            ids=records.ids,
-            labels=records.labels,
-            cameras=records.cameras,
-            templates=records.templates,
-            media=records.media,
-            images=records.images,
-        )
+            raise UsageError(str(error)) from error
 
     def _gallery(self, name: str) -> Gallery:
         from registry.gallery import Gallery

@@ -105,7 +105,7 @@ def _open(configuration: PipelineConfiguration) -> Registry:
 def _check_protocol(path: str, registry: Registry | None = None) -> None:
     protocol = read_protocol(path)
     data = ProtocolData(protocol, None)
-    data.check_queries()
+    data.check_sides()
     data.check_files()
     if registry is not None and protocol.gallery.source == "gallery":
         registry.gallery(protocol.gallery.path)

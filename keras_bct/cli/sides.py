@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
 
+from keras_bct.data.protocol_pictures import (
+    SideName,
+    read_protocol_pictures,
+    with_embeddings,
+)
 from keras_bct.evaluation import EmbeddingSet, Protocol, Source, read_embeddings
 from keras_bct.tables import read_vectors
-
-SideName = Literal["queries", "gallery"]
 
 
 def load_side(
@@ -40,48 +42,15 @@ def load_side(
     if os.path.isdir(given):
         from keras_bct.models import load_embedder
 
-        pictures = _read_pictures(protocol, side)
+        pictures = read_protocol_pictures(protocol, side)
         embedder = load_embedder(given)
-        return _join(pictures, embedder.embed_bytes(pictures.images, pictures.ids))
+        return with_embeddings(
+            pictures, embedder.embed_bytes(pictures.images, pictures.ids.tolist())
+        )
     if given.lower().endswith(".npy") and source.source == "tfrecord":
         vectors = read_vectors(given)
         try:
-            return _join(_read_pictures(protocol, side), vectors)
+            return with_embeddings(read_protocol_pictures(protocol, side), vectors)
         except ValueError as error:
             raise ValueError(f"{given}: {error}") from error
     return read_embeddings(given, source)
-
-
-def _join(pictures: Any, rows: Any) -> EmbeddingSet:
-    return EmbeddingSet(
-        pictures.ids,
-        pictures.labels,
-        pictures.cameras,
-        rows,
-        templates=pictures.templates,
-        media=pictures.media,
-    )
-
-
-def _read_pictures(protocol: Protocol, side: SideName) -> Any:
-    source: Source = getattr(protocol, side)
-    if source.source != "tfrecord":
-        raise ValueError(
-            f"`{side}` should have pictures (source: tfrecord) for a model to embed. "
-            f"Received: source {source.source!r}."
-        )
-    if source.quality is not None:
-        raise ValueError(
-            f"`{side}`: pictures have no `quality` here. Received: {source.quality!r}. "
-            "Embed them first, and put it in the file of embeddings."
-        )
-    from keras_bct.data import read_records
-
-    return read_records(
-        protocol.locate(source.path),
-        id=source.id,
-        label=source.label,
-        camera=source.camera,
-        template=source.template,
-        medium=source.medium,
-    )

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from keras_bct import data, models
+from keras_bct.data.protocol_pictures import read_protocol_pictures, with_embeddings
 from keras_bct.evaluation import EmbeddingSet, Execution, Protocol, measure
 from keras_bct.training.inference import Inference
 from keras_bct.training.settings import CriterionSettings
@@ -33,8 +34,9 @@ class Criterion(keras.callbacks.Callback):
 
     Raises:
         FileNotFoundError: There is no such protocol, or a side matches no file.
-        ValueError: A side is no TFRecord of pictures, the protocol has no such metric,
-            or the sizes ask for `first_components`, which it does not name.
+        ValueError: A side that `read_protocol_pictures` refuses, the protocol has no
+            such metric that rises, or the sizes ask for `first_components`, which it
+            does not name.
 
     References:
         Shen et al., CVPR 2020, equation 2.
@@ -49,11 +51,13 @@ class Criterion(keras.callbacks.Callback):
     ) -> None:
         super().__init__()
         protocol = Protocol.from_yaml(settings.protocol)
-        self.metric = settings.metric or protocol.gate.metrics[0]
-        if self.metric not in protocol.metrics:
+        self.metric = settings.metric or protocol.gate_metrics[0]
+        rising = [m.name for m in protocol.metric_names if m.higher_is_better]
+        if self.metric not in rising:
             raise ValueError(
-                f"`criterion.metric` should be one of {', '.join(protocol.metrics)}, "
-                f"the metrics of {settings.protocol}. Received: {self.metric!r}"
+                f"`criterion.metric` should be one of {', '.join(rising)}, the metrics "
+                f"of {settings.protocol} that rise as the model gets better. Received: "
+                f"{self.metric!r}"
             )
         self._protocol = dataclasses.replace(
             protocol,
@@ -69,10 +73,14 @@ class Criterion(keras.callbacks.Callback):
                 f"{old.embedding_size} components. Received: a new one of "
                 f"{embedding_size}"
             )
-        queries, gallery = self._read("queries"), self._read("gallery")
+        queries, gallery = (
+            read_protocol_pictures(protocol, side) for side in ("queries", "gallery")
+        )
         self._pixels = data.decode_pictures(queries, image_shape)
-        self._queries = _embedded(queries, old)
-        self._gallery = _embedded(gallery, old)
+        self._queries, self._gallery = (
+            with_embeddings(side, old.embed_bytes(side.images, side.ids.tolist()))
+            for side in (queries, gallery)
+        )
         self.old_old = self._measure(self._queries)
         self._embed: Inference | None = None
 
@@ -102,30 +110,3 @@ class Criterion(keras.callbacks.Callback):
             execution=Execution(progress=False),
         )
         return measured.values[self.metric]
-
-    def _read(self, side: str) -> data.ImageRecords:
-        source = getattr(self._protocol, side)
-        if source.source != "tfrecord":
-            raise ValueError(
-                f"`{side}` of a criterion's protocol should be pictures (source: "
-                f"tfrecord), which both models embed. Received: {source.source!r}"
-            )
-        return data.read_records(
-            self._protocol.locate(source.path),
-            id=source.id,
-            label=source.label,
-            camera=source.camera,
-            template=source.template,
-            medium=source.medium,
-        )
-
-
-def _embedded(records: data.ImageRecords, old: models.Embedder) -> EmbeddingSet:
-    return EmbeddingSet(
-        records.ids,
-        records.labels,
-        records.cameras,
-        old.embed_bytes(records.images, records.ids.tolist()),
-        templates=records.templates,
-        media=records.media,
-    )

@@ -309,5 +309,7 @@ class TestBadInput:
                 "source: tfrecord, path: toy-queries", "source: gallery, path: toy"
             )
         )
-        with pytest.raises(UsageError, match="have to embed the side `queries`"):
+        with pytest.raises(
+            UsageError, match=r"`queries` of the protocol .* should be pictures"
+        ):
             measure_evidence(toy_model("new"), toy_model("old"), toy_protocol)

@@ -264,7 +264,7 @@ class TestModels:
 
     @pytest.fixture
     def pictures(self, folder, monkeypatch):
-        import keras_bct.data
+        import keras_bct.data.records
         import keras_bct.models
         from keras_bct.data import ImageRecords
 
@@ -284,7 +284,7 @@ class TestModels:
                 items.cameras,
             )
 
-        monkeypatch.setattr(keras_bct.data, "read_records", read_records)
+        monkeypatch.setattr(keras_bct.data.records, "read_records", read_records)
         monkeypatch.setattr(keras_bct.models, "load_embedder", lambda _: Embedder())
         text = PROTOCOL.replace("source: embeddings", "source: tfrecord")
         for name in ("queries", "gallery"):
@@ -318,7 +318,7 @@ class TestModels:
         (["--queries", "{folder}/protocol.yaml"], "should end in one of"),
         (["--queries", "{folder}/short.npz"], "short.npz: the columns .* no 'camera'"),
         (["--queries", "{folder}/alone.npy"], "CSV file beside it"),
-        (["--queries", "{folder}"], "should have pictures"),
+        (["--queries", "{folder}"], "should be pictures"),
         (["--min-gain", "0.3"], "--min-gain needs --against"),
         (["--confidence", "95"], "`confidence`"),
         (["--block-rows", "0"], "`block_rows`"),
