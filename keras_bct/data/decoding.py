@@ -14,9 +14,9 @@ from keras_bct.data.records import ImageRecords
 
 _DECODED_TOGETHER = 512
 _NAMED_IN_ERRORS = 5
-# TensorFlow reads others too, but not in all of its versions, nor as one channel; of
-# BMP it takes the numbers in a palette for colours.
-_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
+# What a PNG and a JPEG begin with. TensorFlow reads others too, but not in all of its
+# versions, nor as one channel; of BMP it takes the numbers in a palette for colours.
+_FORMATS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 
 ImageShape = tuple[int | None, int | None, int | None]
 """Height, width and channels, each None where any will do."""
@@ -33,9 +33,20 @@ def decode(image: tf.Tensor, channels: int) -> tf.Tensor:
         uint8, shape (height, width, channels); of 16 bits the upper eight.
 
     Raises:
-        tf.errors.InvalidArgumentError: bytes that cannot be decoded.
+        tf.errors.InvalidArgumentError: another format, or bytes that are damaged.
     """
-    return tf.io.decode_image(image, channels=channels, expand_animations=False)
+    known = [
+        tf.equal(tf.strings.substr(image, 0, len(start)), start) for start in _FORMATS
+    ]
+    with tf.control_dependencies(
+        [tf.debugging.Assert(tf.reduce_any(known), ["This is no PNG and no JPEG."])]
+    ):
+        return tf.io.decode_image(image, channels=channels, expand_animations=False)
+
+
+def is_png_or_jpeg(image: bytes) -> bool:
+    """Tell by a picture's first bytes whether `decode` takes its format."""
+    return image.startswith(_FORMATS)
 
 
 def decode_pictures(
@@ -61,19 +72,18 @@ def decode_pictures(
 
     pictures = np.empty((len(records), *image_shape), np.uint8)
     start = 0
-    if all(map(_is_png_or_jpeg, records.images)):
-        try:
-            for batch in (
-                tf.data.Dataset.from_tensor_slices(records.images)
-                .map(decode_exactly, num_parallel_calls=tf.data.AUTOTUNE)
-                .batch(_DECODED_TOGETHER)
-            ):
-                pictures[start : start + len(batch)] = batch
-                start += len(batch)
-            return pictures
-        except tf.errors.OpError:
-            pass
-    raise refusal(wrong_pictures(records.ids, records.images, image_shape), image_shape)
+    try:
+        for batch in (
+            tf.data.Dataset.from_tensor_slices(records.images)
+            .map(decode_exactly, num_parallel_calls=tf.data.AUTOTUNE)
+            .batch(_DECODED_TOGETHER)
+        ):
+            pictures[start : start + len(batch)] = batch
+            start += len(batch)
+        return pictures
+    except tf.errors.OpError as error:
+        wrong = wrong_pictures(records.ids, records.images, image_shape)
+        raise refusal(wrong, image_shape) from error
 
 
 def wrong_pictures(
@@ -113,8 +123,6 @@ def refusal(wrong: Sequence[str], image_shape: ImageShape) -> ValueError:
 
 def _shapes(images: Sequence[bytes], channels: int) -> set[tuple[int, ...]] | None:
     """Return what shapes the decoded pictures have, or None if one is no picture."""
-    if not all(map(_is_png_or_jpeg, images)):
-        return None
 
     def shape(image: tf.Tensor) -> tf.Tensor:
         return tf.shape(decode(image, channels))
@@ -134,13 +142,11 @@ def _shapes(images: Sequence[bytes], channels: int) -> set[tuple[int, ...]] | No
 
 def _complaint(image: bytes, image_shape: ImageShape) -> str:
     """Say what is wrong with a picture; nothing if it is right."""
-    if _is_png_or_jpeg(image):
-        try:
-            shape = tuple(decode(image, image_shape[2] or 0).shape)
-        except tf.errors.OpError:
-            return f"not a picture that can be decoded{_kind(image)}"
-        return "" if _fits(shape, image_shape) else f"of shape {shape}"
-    return f"not a picture that can be decoded{_kind(image)}"
+    try:
+        shape = tuple(decode(image, image_shape[2] or 0).shape)
+    except tf.errors.OpError:
+        return f"not a picture that can be decoded{_kind(image)}"
+    return "" if _fits(shape, image_shape) else f"of shape {shape}"
 
 
 def _kind(image: bytes) -> str:
@@ -158,7 +164,3 @@ def _fits(shape: tuple[int, ...], image_shape: ImageShape) -> bool:
         wanted in (None, given)
         for wanted, given in zip(image_shape, shape, strict=True)
     )
-
-
-def _is_png_or_jpeg(image: bytes) -> bool:
-    return image.startswith((_JPEG, _PNG))

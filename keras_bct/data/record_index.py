@@ -6,6 +6,8 @@ import dataclasses
 import hashlib
 import io
 import os
+import weakref
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +56,7 @@ class RecordIndex:
         """Open the files, before the many threads that read come for them."""
         opened = [io.FileIO(file) for file in self.files]
         object.__setattr__(self, "_opened", opened)
+        weakref.finalize(self, _close, opened)
 
     def __len__(self) -> int:
         """Return the number of pictures."""
@@ -171,3 +174,8 @@ class RecordIndex:
             )
             for row in rows
         ]
+
+
+def _close(files: Iterable[io.FileIO]) -> None:
+    for file in files:
+        file.close()

@@ -13,6 +13,12 @@ import tensorflow as tf
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from keras_bct.data.decoding import (
+    decode,
+    is_png_or_jpeg,
+    refusal,
+    wrong_pictures,
+)
 from keras_bct.embedding_parts import NOTHING_NAMED, EmbeddingParts
 from keras_bct.models.embedding_signature import (
     EmbeddingSignature,
@@ -155,18 +161,17 @@ class Embedder:
         embed = self._embed_bytes or self._decode_and_embed
 
         def embed_batch(batch: slice) -> Any:
+            theirs = list(images[batch])
             try:
-                return embed(list(images[batch]))
+                # A version's own decoder may be older than the rule, and take others.
+                if not all(map(is_png_or_jpeg, theirs)):
+                    raise ValueError("another format")
+                return embed(theirs)
             except (tf.errors.OpError, ValueError) as error:
-                bad = self._unreadable(images[batch], ids[batch])
-                if not bad:
+                wrong = wrong_pictures(ids[batch], theirs, self.image_shape)
+                if not wrong:
                     raise
-                raise ValueError(
-                    "Every picture should be a PNG or JPEG of shape (height, width, "
-                    f"channels) = {self.image_shape}. Received, by id: "
-                    + "; ".join(f"{name!r}: {why}" for name, why in bad)
-                    + ". Repair these pictures or leave them out."
-                ) from error
+                raise refusal(wrong, self.image_shape) from error
 
         return self._in_batches(len(images), embed_batch, ids)
 
@@ -207,28 +212,16 @@ class Embedder:
         return f"{parts.signature!r}, {parts.input!r} to {parts.output!r}"
 
     def _decode_and_embed(self, images: Sequence[bytes]) -> Any:
-        return self._embed(np.stack([self._decode(image) for image in images]))
+        pictures = [self._decode(image) for image in images]
+        if len({picture.shape for picture in pictures}) == 1:
+            return self._embed(np.stack(pictures))
+        # A model of any size takes them one by one.
+        return np.concatenate([self._embed(picture[None]) for picture in pictures])
 
     def _decode(self, image: bytes) -> NDArray[np.float32]:
-        pixels = tf.io.decode_image(
-            image, channels=self.image_shape[2] or 0, expand_animations=False
-        ).numpy()
+        pixels = decode(image, self.image_shape[2] or 0).numpy()
         self._check_shape("A picture", pixels.shape)
         return np.asarray(pixels, np.float32)
-
-    def _unreadable(
-        self, images: Sequence[bytes], ids: Sequence[str]
-    ) -> list[tuple[str, str]]:
-        """Find which pictures of a batch failed, and why."""
-        bad = []
-        for image, name in zip(images, ids, strict=True):
-            try:
-                self._decode(image)
-            except tf.errors.OpError:
-                bad.append((name, "not a picture that can be decoded"))
-            except ValueError as error:
-                bad.append((name, str(error)))
-        return bad
 
     def _check_shape(
         self,

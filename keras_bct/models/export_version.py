@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_bct.classifier import Classifier
+from keras_bct.data.decoding import decode
 from keras_bct.distances import DISTANCES
 
 SCHEMA = 1
@@ -134,8 +135,8 @@ def _write_signatures(
         embeddings = tf.cast(backbone(image, training=False), tf.float32)
         return {"embedding": embeddings}
 
-    def decode(picture: Any) -> Any:
-        pixels = tf.io.decode_image(picture, channels=channels, expand_animations=False)
+    def pixels_of(picture: Any) -> Any:
+        pixels = decode(picture, channels)
         with tf.control_dependencies(
             [
                 tf.debugging.Assert(
@@ -152,7 +153,7 @@ def _write_signatures(
             return tf.reshape(tf.cast(pixels, tf.float32), image_shape)
 
     def embed_bytes(image_bytes: Any) -> dict[str, Any]:
-        return embed(tf.map_fn(decode, image_bytes, fn_output_signature=tf.float32))
+        return embed(tf.map_fn(pixels_of, image_bytes, fn_output_signature=tf.float32))
 
     def serving_default(examples: Any) -> dict[str, Any]:
         feature = tf.io.FixedLenFeature([], tf.string)
