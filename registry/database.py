@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,19 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool
 
 from registry.columns import Base
 from registry.database_url import parse_database_url, without_secrets
 from registry.errors import RegistryError, SchemaError, UsageError
+from registry.read_only_file import ReadOnlyFile
 from registry.schema import FIRST_TABLES, HEAD, VERSION_TABLE
 
 BUSY_SECONDS = 60
 """How long a writer waits for another one before it gives up."""
+
+_PROBE = 1 << 20
+"""Bytes that SQLite may want beside its file, to see whether there is room for them."""
 
 _POSTGRES_LOCK = 0x6B5F626374  # "k_bct"; any number that other programs do not use
 
@@ -52,8 +58,10 @@ class Database:
             UsageError: The URL cannot be parsed or its driver is not installed.
         """
         self.url: URL = parse_database_url(url)
+        file = self._sqlite_file
+        self._read_only = None if file is None else ReadOnlyFile.of(file)
         try:
-            self._engine: Engine = _engine(self.url)
+            self._engine: Engine = _engine(self.url, self._read_only)
         except ArgumentError as error:
             raise UsageError(f"{self} names no database: {error}.") from error
         except ModuleNotFoundError as error:
@@ -90,7 +98,7 @@ class Database:
                 found = self._recognise(connection, tables)
                 return found, tables
         except SQLAlchemyError as error:
-            raise _unreachable(self.url, error) from error
+            raise self._unreachable(error) from error
 
     def _recognise(self, connection: Connection, tables: Set[str]) -> str | None:
         own = set(Base.metadata.tables)
@@ -147,6 +155,7 @@ class Database:
                 "REGISTRY_DATABASE. In PostgreSQL a schema of its own will do: "
                 "?options=-csearch_path%3Dregistry behind the URL."
             )
+        self.refuse_read_only()
         if self._sqlite_file is not None:
             self._sqlite_file.parent.mkdir(parents=True, exist_ok=True)
         logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -213,6 +222,9 @@ class Database:
     @contextlib.contextmanager
     def _session(self, *, write: bool) -> Iterator[Session]:
         self.check()
+        if write:
+            self.refuse_read_only()
+        before = None if self._read_only is None else self._read_only.state()
         try:
             with (
                 self._begin(write=write) as connection,
@@ -223,8 +235,32 @@ class Database:
         except DatabaseError as error:
             # Its subclasses speak of the statement; these two of the database itself.
             if type(error) in (OperationalError, DatabaseError):
-                raise _unreachable(self.url, error) from error
+                raise self._unreachable(error) from error
             raise
+        if self._read_only is not None and self._read_only.state() != before:
+            raise RegistryError(
+                f"{self} was written while it was read, by somebody who cannot be "
+                "waited for where it can only be read. Do it again."
+            )
+
+    def refuse_read_only(self) -> None:
+        """Raises where nothing can be written, for work that would be for nothing.
+
+        Raises:
+            RegistryError: The database is a file that can only be read.
+        """
+        if self._read_only is not None:
+            raise self._read_only.refuse()
+
+    def _unreachable(self, error: SQLAlchemyError) -> RegistryError:
+        cause = getattr(error, "orig", None) or error
+        if self._read_only is not None and "unable to open" in str(cause):
+            return self._read_only.unread()
+        if self._sqlite_file is not None:
+            # SQLite calls a full disk an I/O error, too.
+            full = _refusal_to_write(self._sqlite_file.absolute().parent)
+            cause = cause if full is None else f"{full} ({cause})"
+        return RegistryError(f"The database {self} does not answer: {cause}")
 
     def reading(self) -> contextlib.AbstractContextManager[Session]:
         """A session on one consistent state."""
@@ -239,9 +275,14 @@ class Database:
         self._engine.dispose()
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, read_only: ReadOnlyFile | None) -> Engine:
     if url.get_backend_name() != "sqlite":
         return sqlalchemy.create_engine(url, pool_pre_ping=True)
+    if read_only is not None:
+        # A connection for each session: an open one would not see later changes.
+        return sqlalchemy.create_engine(
+            url, creator=read_only.connect, poolclass=NullPool
+        )
     engine = sqlalchemy.create_engine(
         url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}
     )
@@ -279,12 +320,18 @@ def _newer(found: str, url: URL) -> SchemaError:
     )
 
 
-def _unreachable(url: URL, error: SQLAlchemyError) -> RegistryError:
-    cause = getattr(error, "orig", None) or error
-    if url.get_backend_name() == "sqlite" and url.database:
-        folder = Path(url.database).absolute().parent
-        if folder.is_dir() and not os.access(folder, os.W_OK):
-            cause = f"{cause}. Even reading takes a folder that can be written to."
-    return RegistryError(
-        f"The database {without_secrets(url)} does not answer: {cause}"
-    )
+def _refusal_to_write(folder: Path) -> str | None:
+    """Why no more can be written to a folder; None where it can be."""
+    if not folder.is_dir():
+        return None
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(_PROBE))
+            probe.flush()
+    except OSError as error:
+        free = shutil.disk_usage(folder).free
+        return (
+            f"{error.strerror} in {folder}, which has {free:,} bytes left; make room, "
+            "then do it again"
+        )
+    return None

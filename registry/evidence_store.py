@@ -51,6 +51,7 @@ class EvidenceStore(AliasStore):
             IntegrityError: Files of a version or of the adapter are not those that
                 were registered.
         """
+        self.database.refuse_read_only()
         adapter = None if through is None else self.adapter(through)
         names = [new, against, *([] if paragon is None else [paragon])]
         versions = [self.resolve(name) for name in names]

@@ -173,8 +173,8 @@ class Gallery(Generation):
         except OSError as error:
             why = error.strerror or error
             raise RegistryError(
-                f"{len(vectors):,} rows could not be appended to {self.folder}: {why}. "
-                "Nothing was appended."
+                f"{len(vectors):,} rows ({vectors.nbytes:,} bytes and more) could not "
+                f"be appended to {self.folder}: {why}. Nothing was appended."
                 if self.clear_after_failure()
                 else f"{len(vectors):,} rows are in {self.folder}, but the disk does "
                 f"not confirm it: {why}. Until it does a power cut may take them away."
