@@ -42,10 +42,11 @@ def text_column(name: str, values: Any, *, required: bool = False) -> NDArray[np
     """
     column = _column(name, values)
     if required and len(missing := np.flatnonzero(column == MISSING)):
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         raise ValueError(
             f"`{name}` should have a value in every row. Received none in row "
-            f"{missing[0]} (counted from 0) and {len(missing) - 1} more; fill them in, "
-            "or leave these rows out."
+            f"{missing[0]} (counted from 0){more}; fill in what is missing, or leave "
+            "it out."
         )
     return column
 

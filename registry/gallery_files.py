@@ -1,4 +1,4 @@
-"""Galleries in the files of other tools: Parquet, Arrow, NumPy."""
+"""Galleries in the files of other tools."""
 
 from __future__ import annotations
 
@@ -10,73 +10,82 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from keras_bct.tables import Columns, read_table
 from keras_bct.written_whole import written_whole
-from registry.errors import InvalidGalleryError, RegistryError, UsageError
+from registry.errors import RegistryError, UsageError
 from registry.gallery import Gallery
 from registry.gallery_rows import GalleryRows
 
 SUFFIXES = (".parquet", ".arrow", ".npz")
+"""What can be written; `keras_bct.tables.ENDINGS` can be read."""
+
+COLUMNS = ("id", "embedding", "label", "camera", "fingerprint")
+"""What is read of a file; the first two have to be there."""
 
 
-def import_file(gallery: Gallery, path: Path, fingerprint: str) -> Gallery:
-    """Appends the rows of a file that a version made.
-
-    Columns (or arrays of an npz): `id`, `embedding`, and where they are known
-    `label` and `camera`; others are left out.
+def read_file(path: Path, columns: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Reads what a gallery keeps of each row of a file.
 
     Args:
-        gallery: The gallery.
-        path: A `.parquet`, `.arrow` (IPC file) or `.npz` file.
-        fingerprint: Of the version that made the embeddings.
+        path: A file that `keras_bct.tables.read_table` can read.
+        columns: Names in the file, by those of `COLUMNS`; one that is not named is
+            called as there, and may be absent but for `id` and `embedding`.
 
     Returns:
-        The new generation.
+        `ids`, `embeddings`, `labels`, `cameras` and `fingerprints`; None where the file
+        has none.
 
     Raises:
-        UsageError: Another kind of file, or a column is missing.
-        InvalidGalleryError: Rows that the gallery does not accept.
+        UsageError: The file cannot be read, a column is missing, or a row has no id,
+            or no vector like the others.
     """
-    return gallery.append(fingerprint=fingerprint, **read_file(path))
+    given = dict(columns or {})
+    if unknown := sorted(set(given) - set(COLUMNS)):
+        raise UsageError(
+            f"Columns that are kept are {', '.join(COLUMNS)}. Received: "
+            f"{', '.join(unknown)}."
+        )
+    named = {column: given.get(column, column) for column in COLUMNS}
+    others = COLUMNS[2:]
+    try:
+        table = read_table(
+            path,
+            Columns(
+                id=named["id"],
+                embedding=named["embedding"],
+                names=tuple(named[column] for column in others),
+                optional=tuple(named[c] for c in others if c not in given),
+            ),
+        )
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{error}") from error
+    return {f"{column}s": table.get(name) for column, name in named.items()}
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    """Reads `ids`, `embeddings`, `labels` and `cameras`; None where not known.
-
-    Raises:
-        UsageError: Another kind of file, or a column is missing.
-    """
-    columns = _read(path)
-    for name in ("id", "embedding"):
-        if name not in columns:
-            raise UsageError(
-                f"{path} should have `id` and `embedding`. Received: "
-                f"{', '.join(columns) or 'nothing'}."
-            )
-    return {
-        "ids": columns["id"],
-        "embeddings": columns["embedding"],
-        "labels": columns.get("label"),
-        "cameras": columns.get("camera"),
-    }
-
-
-def export_file(gallery: Gallery, path: Path) -> int:
-    """Writes all rows to a file.
+def export_file(gallery: Gallery, path: Path, fingerprint: str | None = None) -> int:
+    """Writes all rows to a file, or those that one version made.
 
     Args:
         gallery: The gallery.
         path: A `.parquet`, `.arrow` (IPC file) or `.npz` file; replaced when it is
             there, once the new one is whole.
+        fingerprint: Of that version.
 
     Returns:
         Number of rows.
 
     Raises:
+        UsageError: Another kind of file, or the version made no row.
         RegistryError: It cannot be written, for one because the disk is full; what was
             there stays.
     """
     _check_suffix(path)
-    rows = gallery.read()
+    rows = gallery.read(fingerprint)
+    if fingerprint is not None and not len(rows):
+        raise UsageError(
+            f"{gallery.folder} has no rows of that version ({fingerprint[:12]}). It "
+            f"has rows of {', '.join(f[:12] for f in gallery.fingerprints) or 'none'}."
+        )
     try:
         with written_whole(path) as unfinished:
             _write(rows, unfinished)
@@ -90,9 +99,11 @@ def export_file(gallery: Gallery, path: Path) -> int:
 
 
 def _write(rows: GalleryRows, path: Path) -> None:
-    if path.suffix == ".npz":
-        np.savez(path, **_arrays(rows))
-    elif path.suffix == ".parquet":
+    if path.suffix.lower() == ".npz":
+        # Given a path, NumPy adds the ending in its own case.
+        with open(path, "wb") as file:
+            np.savez(file, **_arrays(rows))
+    elif path.suffix.lower() == ".parquet":
         pq.write_table(rows.table, path)
     else:
         table = rows.table.unify_dictionaries()
@@ -102,65 +113,11 @@ def _write(rows: GalleryRows, path: Path) -> None:
 
 
 def _check_suffix(path: Path) -> None:
-    if path.suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
             f"Expected a file that ends in {', '.join(SUFFIXES)}. Received: "
             f"{path.name!r}."
         )
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    _check_suffix(path)
-    try:
-        if path.suffix == ".npz":
-            # Arrays of objects would have to be unpickled, which runs foreign code.
-            with np.load(path, allow_pickle=False) as arrays:
-                return {
-                    name: values.tolist() if name != "embedding" else values
-                    for name, values in arrays.items()
-                }
-        if path.suffix == ".parquet":
-            table = pq.read_table(path)
-        else:
-            with pa.memory_map(str(path)) as source:
-                table = pa.ipc.open_file(source).read_all()
-    except (OSError, ValueError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-    return {
-        name: _matrix(table.column(name), path)
-        if name == "embedding"
-        else table.column(name).cast(pa.string()).to_pylist()
-        for name in ("id", "label", "camera", "embedding")
-        if name in table.column_names
-    }
-
-
-def _matrix(column: pa.ChunkedArray, path: Path) -> np.ndarray[Any, Any]:
-    """Lists of one length as an array; Parquet keeps no fixed sizes by itself."""
-    kind = column.type
-    if not (pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind)):
-        raise InvalidGalleryError(
-            f"`embedding` in {path} should be a list column. Received: {kind}."
-        )
-    values = column.combine_chunks()
-    if isinstance(values, pa.ChunkedArray):
-        values = values.chunk(0)
-    flat = values.flatten().to_numpy(zero_copy_only=False)
-    if not len(column) or len(flat) % len(column) or column.null_count:
-        raise InvalidGalleryError(
-            f"`embedding` in {path} should have one length in every row. Received: "
-            f"{len(flat)} numbers in {len(column)} rows."
-        )
-    size = len(flat) // len(column)
-    if pa.types.is_list(kind):
-        lengths = np.diff(values.offsets.to_numpy())
-        if (lengths != size).any():
-            raise InvalidGalleryError(
-                f"`embedding` in {path} should have one length in every row. Received: "
-                f"{lengths.min()} to {lengths.max()}."
-            )
-    matrix: np.ndarray[Any, Any] = flat.reshape(-1, size)
-    return matrix
 
 
 def _arrays(rows: GalleryRows) -> dict[str, Any]:

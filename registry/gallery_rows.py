@@ -83,24 +83,14 @@ class GalleryRows:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def embedding_set(self) -> EmbeddingSet:
-        """The rows as evaluation takes them.
-
-        Raises:
-            UsageError: Rows without a label.
-        """
+        """The rows as evaluation takes them; what is not known of one is missing."""
         from keras_bct.evaluation import EmbeddingSet
 
-        labels = self.table.column("label")
-        if labels.null_count:
-            raise UsageError(
-                f"{labels.null_count:,} rows of the gallery have no label, and a "
-                "protocol cannot be measured without. Append rows with labels."
-            )
         cameras = self.table.column("camera")
         return EmbeddingSet(
-            np.array(self.column("id"), np.str_),
-            np.array(self.column("label"), np.str_),
-            None if cameras.null_count else np.array(self.column("camera"), np.str_),
+            self.table.column("id"),
+            self.table.column("label"),
+            None if cameras.null_count == len(cameras) else cameras,
             self.embeddings,
         )
 

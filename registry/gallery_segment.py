@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from registry.errors import RowsRemovedError
+from keras_bct.tables.arrow_file import map_arrow
+from registry.errors import IntegrityError, RowsRemovedError
 from registry.fingerprint import Progress, digest_file
 from registry.gallery_rows import Floats, arrow_schema
 
@@ -49,15 +50,20 @@ class Segment:
 
         Raises:
             RowsRemovedError: It is gone: rows were removed since the manifest was read.
+            IntegrityError: It is no Arrow file any more.
         """
         try:
-            source = pa.memory_map(str(folder / self.file), "r")
+            return map_arrow(folder / self.file)
         except FileNotFoundError as error:
             raise RowsRemovedError(
                 f"{self.file} of the gallery in {folder} is gone: rows were removed "
                 "meanwhile. Open the gallery again."
             ) from error
-        return pa.ipc.open_file(source).read_all()
+        except ValueError as error:
+            raise IntegrityError(
+                f"Files of the gallery in {folder} are damaged:",
+                [f"{self.file}: {error}"],
+            ) from error
 
     def wrong_size(self, folder: Path) -> str | None:
         """Says that it is missing or of another size; a mapped one would crash."""

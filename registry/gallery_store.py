@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +170,7 @@ class GalleryStore(EvidenceStore):
         path: Path,
         version: Version,
         *,
+        columns: Mapping[str, str] | None = None,
         pictures: ImageRecords | None = None,
         unchecked: bool = False,
     ) -> int:
@@ -180,9 +181,11 @@ class GalleryStore(EvidenceStore):
 
         Args:
             gallery: Name of the gallery; made when it is new.
-            path: A `.parquet`, `.arrow` or `.npz` file with `id`, `embedding`, and
-                where they are known `label` and `camera`.
+            path: A file that `keras_bct.tables.read_table` can read, with `id`,
+                `embedding`, and where they are known `label`, `camera` and
+                `fingerprint`.
             version: The version that made the embeddings.
+            columns: What the file calls those.
             pictures: Pictures of some of the rows, with the same ids.
             unchecked: Take the rows on trust; kept with them, and shown wherever they
                 count.
@@ -191,7 +194,8 @@ class GalleryStore(EvidenceStore):
             How many rows were added.
 
         Raises:
-            UsageError: Neither pictures nor `unchecked`, or too few pictures.
+            UsageError: Neither pictures nor `unchecked`, too few pictures, a file that
+                cannot be read, or one that says that another version made its rows.
             InvalidGalleryError: NaN, another width, an id that is held, or vectors
                 that are not what the version makes of their pictures. Nothing was
                 added.
@@ -206,7 +210,8 @@ class GalleryStore(EvidenceStore):
                 "them on trust with `unchecked` (--unchecked), which is shown wherever "
                 "they count; not both."
             )
-        rows = read_file(path)
+        rows = read_file(path, columns)
+        self._refuse_other_makers(path, rows.pop("fingerprints"), version)
         if self._gallery_if_any(gallery) is None:
             # Before it is made, so that rows that cannot be added leave none behind.
             check_rows(version.embedding_size, **rows)
@@ -275,6 +280,22 @@ class GalleryStore(EvidenceStore):
             for made_by, rows in found.unchecked.items()
         ]
 
+    def _refuse_other_makers(
+        self, path: Path, fingerprints: Any, version: Version
+    ) -> None:
+        """Raises when a file says that its rows are of another version."""
+        for made_by in sorted(set(() if fingerprints is None else fingerprints)):
+            if made_by in ("", version.fingerprint):
+                continue
+            maker = self.version_with(made_by) or "a version that is not registered"
+            raise UsageError(
+                f"Rows of {path} are said to be made by {version} "
+                f"({version.fingerprint[:12]}), but the file's own fingerprints name "
+                f"{maker} ({str(made_by)[:12]}). Name that version; where the file has "
+                "rows of several, export those of each by itself (--export-file with "
+                "--version). Nothing was added."
+            )
+
     def remove_rows(self, gallery: str, ids: Sequence[str]) -> int:
         """Removes rows by their ids; they cannot be read any more.
 
@@ -295,15 +316,30 @@ class GalleryStore(EvidenceStore):
         remove_rows(self.gallery(gallery), ids)
         return len(set(ids))
 
-    def export_rows(self, gallery: str, path: Path) -> int:
-        """Writes all rows of a gallery to a `.parquet`, `.arrow` or `.npz` file.
+    def export_rows(
+        self, gallery: str, path: Path, version: Version | None = None
+    ) -> int:
+        """Writes rows of a gallery to a `.parquet`, `.arrow` or `.npz` file.
+
+        Args:
+            gallery: Name of the gallery.
+            path: The file.
+            version: Only the rows that it made; None for all.
 
         Returns:
             How many rows were written.
+
+        Raises:
+            UsageError: Another kind of file, or the version made no row.
+            RegistryError: It cannot be written; what was there stays.
         """
         from registry.gallery_files import export_file
 
-        return export_file(self.gallery(gallery), path)
+        return export_file(
+            self.gallery(gallery),
+            path,
+            None if version is None else version.fingerprint,
+        )
 
     def _gallery_if_any(self, name: str) -> Gallery | None:
         """The gallery, or None where one of that name could be made."""

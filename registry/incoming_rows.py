@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from keras_bct.text_column import MISSING, text_column
 from registry.errors import InvalidGalleryError
 from registry.gallery_rows import Floats
 
@@ -24,7 +25,8 @@ def check_rows(
     """Columns and embeddings as a gallery stores them.
 
     Raises:
-        InvalidGalleryError: No rows, an id twice, another width, NaN or infinity.
+        InvalidGalleryError: No rows, an id that is missing or there twice, another
+            width, NaN or infinity.
     """
     vectors = _check_vectors(embeddings, ids, embedding_size)
     columns = {"id": _strings("ids", ids, len(vectors))}
@@ -63,20 +65,23 @@ def _check_vectors(embeddings: npt.ArrayLike, ids: Sequence[str], size: int) -> 
             row = start + int(np.flatnonzero(~finite)[0])
             raise InvalidGalleryError(
                 f"Embeddings should be finite in float32. Received NaN or infinity for "
-                f"id {ids[row]!r}. Nothing was appended."
+                f"id {str(ids[row])!r}. Nothing was appended."
             )
     return vectors
 
 
-def _strings(argument: str, values: Sequence[str | None], rows: int) -> pa.Array:
-    if len(values) != rows:
+def _strings(argument: str, values: Any, rows: int) -> pa.Array:
+    """A column as it is stored: null where a value is missing."""
+    try:
+        text = text_column(argument, values, required=argument == "ids")
+        column = pa.array(text, pa.string(), mask=text == MISSING)
+    except ValueError as error:
+        raise InvalidGalleryError(f"{error} Nothing was appended.") from error
+    if len(column) != rows:
         raise InvalidGalleryError(
             f"`{argument}` should have one value for each of the {rows} rows. "
-            f"Received: {len(values)}."
+            f"Received: {len(column)}."
         )
-    column = pa.array([None if v is None else str(v) for v in values], pa.string())
-    if argument == "ids" and pc.any(pc.equal(pc.utf8_length(column), 0)).as_py():
-        raise InvalidGalleryError("`ids` should not be empty. Received: ''.")
     return column
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
+from keras_bct.tables.arrow_file import map_arrow
 from registry.errors import IntegrityError, UsageError
 from registry.exact_search import Doubles, Floats, Rows, exact_search, pair_scores
 from registry.index_manifest import (
@@ -72,8 +72,7 @@ class Searcher:
         if bad:
             raise IntegrityError(f"Files of the index in {folder} are damaged:", bad)
         self.manifest, _ = read_manifest(folder)
-        with pa.memory_map(str(folder / ROWS), "r") as source:
-            self._rows = pa.ipc.open_file(source).read_all()
+        self._rows = map_arrow(folder / ROWS)
         self._vectors = np.load(folder / "scann" / "dataset.npy", mmap_mode="r")
         self._tree: Any = None
         if self.manifest.method == "tree_ah":

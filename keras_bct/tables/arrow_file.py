@@ -133,9 +133,10 @@ def _matrix(name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
         return np.zeros((0, 1), np.float32)
     if column.null_count:
         row = np.flatnonzero(np.asarray(column.is_null()))[0]
+        more = f" and {column.null_count - 1:,} more" if column.null_count > 1 else ""
         raise ValueError(
             f"{name!r} should have a vector in every row. Received none in row {row} "
-            f"(counted from 0) and {column.null_count - 1} more; leave them out."
+            f"(counted from 0){more}; leave out the rows without."
         )
     if pa.types.is_fixed_size_list(kind):
         size = kind.list_size

@@ -35,8 +35,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument(
         "--import-file",
         metavar="FILE",
-        help="stored embeddings: .parquet, .arrow or .npz with id, embedding, and "
-        "where they are known label and camera",
+        help="stored embeddings (.parquet, .arrow, .npz, .npy beside .csv, .tfrecord) "
+        "with id, embedding, and where they are known label, camera and fingerprint",
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="NAMES",
+        help="with --import-file: what the file calls them, such as "
+        "id=name,embedding=vector",
     )
     proof = parser.add_mutually_exclusive_group()
     proof.add_argument(
@@ -54,26 +60,30 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument(
         "--remove-ids",
         metavar="FILE",
-        help="remove the rows whose ids stand in this file, one a line",
+        help="remove the rows whose ids stand in this file (UTF-8), one a line",
     )
     adding.add_argument(
-        "--export-file", metavar="FILE", help="write all rows: .parquet, .arrow or .npz"
+        "--export-file",
+        metavar="FILE",
+        help="write all rows, or those of --version: .parquet, .arrow or .npz",
     )
 
 
 def _run(args: argparse.Namespace) -> int:
     if args.whole and not args.add_pictures:
         raise UsageError("--whole says how to store what --add-pictures embeds.")
-    if args.version and not (args.add_pictures or args.import_file):
+    if args.version and not (args.add_pictures or args.import_file or args.export_file):
         raise UsageError(
             "--version says which one makes the rows of --add-pictures, or made those "
-            "of --import-file."
+            "of --import-file or --export-file."
         )
     if (args.pictures or args.unchecked) and not args.import_file:
         raise UsageError(
             "--pictures and --unchecked say how the vectors of --import-file are known "
             "to be the version's."
         )
+    if args.columns is not None and not args.import_file:
+        raise UsageError("--columns says what the file of --import-file calls them.")
     registry = open_registry(args)
     added = 0
     if args.add_pictures or args.import_file:
@@ -90,6 +100,7 @@ def _run(args: argparse.Namespace) -> int:
                 args.name,
                 Path(args.import_file),
                 version,
+                columns=_columns(args.columns),
                 pictures=read_pictures(args.pictures) if args.pictures else None,
                 unchecked=args.unchecked,
             )
@@ -105,7 +116,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.export_file:
         if not args.name:
             raise UsageError("--export-file needs NAME, the gallery.")
-        registry.export_rows(args.name, Path(args.export_file))
+        registry.export_rows(
+            args.name,
+            Path(args.export_file),
+            registry.resolve(args.version) if args.version else None,
+        )
     names = [args.name] if args.name else registry.galleries()
     found = {name: registry.gallery(name) for name in names}
     if args.json:
@@ -157,11 +172,27 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _columns(text: str | None) -> dict[str, str]:
+    """The names of `--columns id=name,embedding=vector`, by what they are."""
+    named: dict[str, str] = {}
+    for part in text.split(",") if text is not None else ():
+        column, equals, name = part.partition("=")
+        if not (column and equals and name) or column in named:
+            raise UsageError(
+                "--columns should be such as id=name,embedding=vector, each once. "
+                f"Received: {text!r}."
+            )
+        named[column] = name
+    return named
+
+
 def _lines(path: Path) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--remove-ids {path} cannot be read: {error}.") from error
+    # Python's own idea of a line ends at U+2028 and others, which an id may have.
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
     return [line for line in lines if line]
 
 

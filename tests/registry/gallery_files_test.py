@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.errors import InvalidGalleryError, RegistryError, UsageError
+from registry.errors import RegistryError, UsageError
 from registry.gallery import Gallery
-from registry.gallery_files import export_file, import_file
+from registry.gallery_files import export_file, read_file
 
 OLD, NEW = "a" * 64, "b" * 64
 ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -18,32 +18,84 @@ def gallery(tmp_path):
     return Gallery.create(tmp_path / "kanji", 3)
 
 
+def imported(gallery, path, columns=None):
+    """The gallery with the rows of a file, as `registry gallery --import-file` does."""
+    rows = read_file(path, columns)
+    del rows["fingerprints"]
+    return gallery.append(fingerprint=OLD, **rows)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow", "rows.npz", "ROWS.NPZ"])
+def test_what_is_exported_and_imported_again_is_the_same(gallery, tmp_path, name):
+    ids = ["漢字", "🙂", "a\u2028b", "a\nb", "None"]
+    labels = ["x", None, "カ", "", "nan"]
+    cameras = [None, "c\u2029d", None, "7", None]
+    rows = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    filled = gallery.append(ids, rows, OLD, labels=labels, cameras=cameras)
+    again = Gallery.create(tmp_path / "again", 3)
+
+    assert export_file(filled, tmp_path / name) == 5
+    copy = imported(again, tmp_path / name).read()
+    assert copy.column("id") == ids
+    assert copy.column("label") == ["x", None, "カ", None, "nan"]
+    assert copy.column("camera") == cameras
+    assert read_file(tmp_path / name)["fingerprints"].tolist() == [OLD] * 5
+    np.testing.assert_array_equal(copy.embeddings, rows)
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npz"])
-def test_what_is_exported_can_be_imported(gallery, tmp_path, suffix):
-    filled = gallery.append(["i", "j"], ROWS, OLD, labels=["x", "y"])
-    filled = filled.append(["k"], ROWS[:1] + 9, NEW, labels=["x"])
-    path = tmp_path / f"rows{suffix}"
-    assert export_file(filled, path) == 3
-    copy = import_file(Gallery.create(tmp_path / "copy", 3), path, OLD)
-    rows = copy.read()
-    assert rows.column("id") == ["i", "j", "k"]
-    assert rows.column("label") == ["x", "y", "x"]
-    np.testing.assert_array_equal(rows.embeddings, filled.read().embeddings)
+def test_the_rows_of_one_version_can_be_exported_by_themselves(
+    gallery, tmp_path, suffix
+):
+    both = gallery.append(["i", "j"], ROWS, OLD)
+    # Of another size, for an index of rows that go through an adapter.
+    both = both.append(["k"], np.ones((1, 5), np.float32), NEW, embedding_size=5)
+
+    assert export_file(both, tmp_path / f"new{suffix}", NEW) == 1
+    table = read_file(tmp_path / f"new{suffix}")
+    assert table["ids"].tolist() == ["k"]
+    assert table["embeddings"].shape == (1, 5)
+    with pytest.raises(UsageError, match="no rows of that version"):
+        export_file(both, tmp_path / f"none{suffix}", "c" * 64)
 
 
 def test_parquet_of_another_tool(gallery, tmp_path):
     table = pa.table(
         {
             "id": [7, 8],
-            "embedding": [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]],
+            "label": [1, None],
+            "embedding": pa.array([[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]).cast(
+                pa.large_list(pa.float64())
+            ),
             "price": [1.0, 2.0],
         }
     )
-    pq.write_table(table, tmp_path / "rows.parquet")
-    rows = import_file(gallery, tmp_path / "rows.parquet", OLD).read()
+    pq.write_table(table, tmp_path / "rows.PARQUET")
+    rows = imported(gallery, tmp_path / "rows.PARQUET").read()
     assert rows.column("id") == ["7", "8"]
-    assert rows.column("label") == [None, None]
+    assert rows.column("label") == ["1", None]
+    assert rows.column("camera") == [None, None]
     assert rows.embeddings.tolist() == [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]
+
+
+def test_columns_may_be_called_something_else(gallery, tmp_path):
+    np.savez(tmp_path / "rows.npz", name=["i", "j"], who=["x", "y"], vector=ROWS)
+    columns = {"id": "name", "embedding": "vector", "label": "who"}
+    rows = imported(gallery, tmp_path / "rows.npz", columns).read()
+
+    assert rows.column("id") == ["i", "j"]
+    assert rows.column("label") == ["x", "y"]
+    with pytest.raises(UsageError, match="no 'camra'"):
+        read_file(tmp_path / "rows.npz", {**columns, "camera": "camra"})
+    with pytest.raises(UsageError, match="Received: idd"):
+        read_file(tmp_path / "rows.npz", {"idd": "name"})
+
+
+def test_null_ids_are_refused_with_their_row(gallery, tmp_path):
+    table = pa.table({"id": ["a", None, "c"], "embedding": np.eye(3).tolist()})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(UsageError, match=r"rows\.parquet: `id` .* none in row 1"):
+        read_file(tmp_path / "rows.parquet")
 
 
 @pytest.mark.parametrize(
@@ -53,28 +105,34 @@ def test_parquet_of_another_tool(gallery, tmp_path):
 def test_embeddings_of_unequal_or_wrong_length_are_refused(gallery, tmp_path, rows):
     table = pa.table({"id": ["i", "j"], "embedding": rows})
     pq.write_table(table, tmp_path / "rows.parquet")
-    with pytest.raises(InvalidGalleryError):
-        import_file(gallery, tmp_path / "rows.parquet", OLD)
+    with pytest.raises(UsageError):
+        imported(gallery, tmp_path / "rows.parquet")
     assert Gallery.open(gallery.folder) == gallery
 
 
-def test_missing_columns_are_named(gallery, tmp_path):
+def test_missing_columns_are_named(tmp_path):
     np.savez(tmp_path / "rows.npz", ids=["i"], embedding=ROWS[:1])
-    with pytest.raises(UsageError, match="`id` and `embedding`"):
-        import_file(gallery, tmp_path / "rows.npz", OLD)
+    with pytest.raises(UsageError, match="no 'id'; there are 'ids', 'embedding'"):
+        read_file(tmp_path / "rows.npz")
 
 
-def test_pickled_objects_are_not_loaded(gallery, tmp_path):
+def test_pickled_objects_are_not_loaded(tmp_path):
     np.savez(tmp_path / "rows.npz", id=np.array(["i", None], object), embedding=ROWS)
-    with pytest.raises(UsageError, match="cannot be read"):
-        import_file(gallery, tmp_path / "rows.npz", OLD)
+    with pytest.raises(UsageError, match="Python objects"):
+        read_file(tmp_path / "rows.npz")
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.npz"])
-def test_files_that_are_none_of_these_are_refused(gallery, tmp_path, name):
-    (tmp_path / name).write_bytes(b"id,embedding")
-    with pytest.raises(UsageError):
-        import_file(gallery, tmp_path / name, OLD)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.npz", "none.npz"])
+def test_files_that_are_none_of_these_are_refused(tmp_path, name):
+    (tmp_path / name.replace("none", "rows")).write_bytes(b"id,embedding")
+    with pytest.raises(UsageError, match=name):
+        read_file(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows"])
+def test_other_kinds_of_files_are_not_written(gallery, tmp_path, name):
+    with pytest.raises(UsageError, match=name):
+        export_file(gallery, tmp_path / name)
 
 
 # The zip file that could not be closed is closed again when it is thrown away.

@@ -95,7 +95,7 @@ BAD = {
     "no rows": ([], np.empty((0, 3)), "at least one row"),
     "too few ids": (["m"], ROWS[:2], "each of the 2 rows"),
     "an id twice": (["m", "m"], ROWS[:2], "'m' 2 times"),
-    "an empty id": ([""], ROWS[:1], "empty"),
+    "an empty id": ([""], ROWS[:1], "none in row 0"),
     "an id that is held": (["m", "k"], ROWS[:2], r"such as \['k'\]"),
 }
 
@@ -115,9 +115,31 @@ def test_a_fingerprint_is_not_a_version_name(gallery):
         gallery.append(["m"], ROWS[:1], "glyphs/1")
 
 
-def test_rows_without_label_cannot_be_measured(gallery):
-    with pytest.raises(UsageError, match="1 rows of the gallery have no label"):
-        gallery.read().embedding_set()
+def test_rows_without_label_or_camera_are_a_side_where_they_are_missing(tmp_path):
+    empty = Gallery.create(tmp_path / "kanji", 3)
+    rows = np.eye(4, 3, dtype=np.float32)
+    labels, cameras = ["x", None, float("nan"), ""], [None, "c", "", "d"]
+    filled = empty.append(list("abcd"), rows, NEW, labels=labels, cameras=cameras)
+    side = filled.read().embedding_set()
+
+    assert filled.read().column("label") == ["x", None, None, None]
+    assert side.labels.tolist() == ["x", "", "", ""]
+    assert side.cameras.tolist() == ["", "c", "", "d"]
+
+
+@pytest.mark.parametrize("missing", [None, "", float("nan"), b""])
+def test_an_id_that_is_missing_is_refused(gallery, missing):
+    with pytest.raises(InvalidGalleryError, match=r"`ids` .*none in row 1"):
+        gallery.append(["m", missing], ROWS[:2], NEW)
+    assert Gallery.open(gallery.folder) == gallery
+
+
+def test_ids_that_no_file_can_hold_are_refused(gallery):
+    for name in ("\udcff", b"\xff", ["m"]):
+        with pytest.raises(InvalidGalleryError, match=r"`ids` .*row 0"):
+            gallery.append([name], ROWS[:1], NEW)
+    with pytest.raises(InvalidGalleryError, match="Nothing was appended"):
+        gallery.append(np.array(["\udcff"]), ROWS[:1], NEW)
 
 
 def test_labelled_rows_are_a_side_of_a_protocol(gallery):

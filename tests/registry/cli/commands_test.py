@@ -231,11 +231,15 @@ def test_rows_that_cannot_be_imported_make_no_gallery(run, promoted, tmp_path, r
 
 
 @pytest.mark.parametrize(
-    "option",
-    [["--whole"], ["--version", "glyphs/1"], ["--pictures", "x"], ["--unchecked"]],
-    ids=" ".join,
+    ("mode", "option"),
+    [
+        *((mode, ["--whole"]) for mode in ("", "--export-file", "--remove-ids")),
+        *((mode, ["--version", "glyphs/1"]) for mode in ("", "--remove-ids")),
+        *((mode, ["--columns", "id=a"]) for mode in ("", "--export-file")),
+        *((mode, ["--pictures", "x"]) for mode in ("", "--export-file")),
+        *((mode, ["--unchecked"]) for mode in ("", "--remove-ids")),
+    ],
 )
-@pytest.mark.parametrize("mode", ["", "--export-file", "--remove-ids"])
 def test_gallery_takes_no_option_that_would_do_nothing(
     run, promoted, fill_gallery, tmp_path, mode, option
 ):
