@@ -22,9 +22,10 @@ from keras_bct.evaluation.comparison import (
     MetricComparison,
     compare_measurements,
 )
-from keras_bct.evaluation.embedding_set import EmbeddingSet
+from keras_bct.evaluation.embedding_set import EmbeddingSet, check_same_items
 from keras_bct.evaluation.measuring import measure
 from keras_bct.evaluation.protocol import Protocol, Source
+from keras_bct.text_column import text_column
 
 GOAL = 0.95
 """The share of M(new, new) that counts as having arrived."""
@@ -93,6 +94,9 @@ def bridging_report(
     new: NDArray[Any],
     *,
     labels: Sequence[str] | NDArray[np.str_] | None = None,
+    cameras: Sequence[str] | NDArray[np.str_] | None = None,
+    ids: Sequence[str] | NDArray[np.str_] | None = None,
+    queries: tuple[EmbeddingSet, EmbeddingSet] | None = None,
     protocol: Protocol | None = None,
     order: NDArray[Any] | None = None,
     side_information: NDArray[Any] | None = None,
@@ -100,17 +104,25 @@ def bridging_report(
 ) -> BridgingReport:
     """Judge a map by pairs that it was not fitted to.
 
-    Where labels are given every held-out item is a query to all others. A map from old
-    to new is measured as M(new, h(old)), one from new to old as M(B(new), old); as the
-    backfill goes on, items carry the new embedding, or B of it.
+    Where labels are given the pairs are a gallery, and `queries` ask for them. A map
+    from old to new is measured as M(new, h(old)), one from new to old as M(B(new),
+    old); as the backfill goes on, items carry the new embedding, or B of it. Without
+    `queries` every pair asks for all others, which says little of what users ask, and
+    is warned of.
 
     Args:
         adapter: The map.
         old: `(n, d_old)` raw embeddings of the old version.
         new: `(n, d_new)` raw embeddings of the new version of the same items.
         labels: n class names; None: errors only.
-        protocol: Distance, metrics and confidence; None: mAP and CMC@1 by cosine. Its
-            sources are not read.
+        cameras: n names, as the gallery has them, or None.
+        ids: n names, needed beside `queries`: a query that is one of the pairs does not
+            find itself.
+        queries: The queries of your protocol by the old and by the new version, with
+            their labels and cameras.
+        protocol: Distance, metrics, what is excluded, and confidence; its sources are
+            not read. None: mAP and CMC@1 by cosine, without the query itself and,
+            where cameras are given, without its own camera's pictures of its class.
         order: `(n,)` rows in the order of the backfill; None: by predicted variance
             where the map has it, else at random.
         side_information: `(n, side_size)` where the map was fitted with some.
@@ -118,8 +130,9 @@ def bridging_report(
 
     Raises:
         ValueError: No pair, shapes that do not fit each other and the map, NaN or
-            infinity, squares that float64 cannot hold, a label that is missing, or
-            what `measure` refuses.
+            infinity, squares that float64 cannot hold, a label that is missing,
+            `queries` without labels and ids of the pairs or by two versions that are
+            not of the same items, or what `measure` refuses.
         TypeError: No floating type.
 
     Example:
@@ -170,14 +183,29 @@ def bridging_report(
     # One pair, or a target that stands still, has nothing to explain.
     if variance:
         warnings = leads_elsewhere(adapter.target, mapped, sides[adapter.target])
+    if queries is not None and (labels is None or ids is None):
+        raise ValueError(
+            "`queries` should come with `labels` and `ids` of the pairs that they ask "
+            f"for. Received: labels {'none' if labels is None else 'given'}, ids "
+            f"{'none' if ids is None else 'given'}."
+        )
     if labels is not None:
         if order is None and log_variance is not None:
             order = highest_first(predicted_variance(log_variance))
         elif order is None:
             order = random_order(len(old), seed=0)
-        protocol = protocol or _default_protocol()
+        gallery = EmbeddingSet(
+            np.arange(len(old)).astype(np.str_)
+            if ids is None
+            else text_column("ids", ids),
+            label_array(labels, len(old)),
+            None if cameras is None else text_column("cameras", cameras),
+            sides["old"],
+        )
+        warnings += _left_open(gallery, queries, protocol)
+        protocol = protocol or _default_protocol(gallery, queries)
         comparison, to_backfill = _measured(
-            adapter, sides, mapped, label_array(labels, len(old)), protocol, order
+            adapter, gallery, sides["new"], mapped, queries, protocol, order
         )
         warnings += tuple(
             text
@@ -203,32 +231,66 @@ def bridging_report(
     )
 
 
-def _default_protocol() -> Protocol:
+def _default_protocol(
+    gallery: EmbeddingSet, queries: tuple[EmbeddingSet, EmbeddingSet] | None
+) -> Protocol:
     unread = Source("embeddings", "held-out pairs")
-    return Protocol("held-out pairs", unread, unread, _METRICS)
+    exclude = ["self"]
+    if all(side.cameras is not None for side in (gallery, *(queries or ()))):
+        exclude.append("same_camera")
+    return Protocol("held-out pairs", unread, unread, _METRICS, exclude=tuple(exclude))
+
+
+def _left_open(
+    gallery: EmbeddingSet,
+    queries: tuple[EmbeddingSet, EmbeddingSet] | None,
+    protocol: Protocol | None,
+) -> tuple[str, ...]:
+    """What the numbers do not tell, since it was not given."""
+    texts = []
+    if queries is None:
+        texts.append(
+            "no `queries` were given, so each pair asked for the others. A map may "
+            "look far better on them than on real queries; give those of your protocol "
+            "before you trust the gain."
+        )
+    if protocol is None and "same_camera" not in (
+        _default_protocol(gallery, queries).exclude
+    ):
+        texts.append(
+            "no `cameras` were given, and no `protocol` that says whether they count: "
+            "pictures that the query's own camera took of its class count as found."
+        )
+    return tuple(texts)
 
 
 def _measured(
     adapter: Adapter,
-    sides: Mapping[str, NDArray[Any]],
+    old: EmbeddingSet,
+    new_rows: NDArray[Any],
     mapped: NDArray[Any],
-    labels: NDArray[Any],
+    queries: tuple[EmbeddingSet, EmbeddingSet] | None,
     protocol: Protocol,
     order: NDArray[Any],
 ) -> tuple[Comparison, dict[str, float]]:
-    ids = np.arange(len(mapped)).astype(np.str_)
-
-    def items(rows: NDArray[Any]) -> EmbeddingSet:
-        return EmbeddingSet(ids, labels, None, rows)
-
-    old, new, bridge = items(sides["old"]), items(sides["new"]), items(mapped)
+    new = dataclasses.replace(old, embeddings=new_rows)
+    bridge = dataclasses.replace(old, embeddings=mapped)
     backward = isinstance(adapter, NewToOld)
-    queries, gallery = (bridge, old) if backward else (new, bridge)
-    new_new = measure(protocol, new, new)
+    # What is searched before the backfill, and what it becomes item by item.
+    stored, embedded_anew = (old, bridge) if backward else (bridge, new)
+    asking_old, asking_new, asking = old, new, embedded_anew
+    if queries is not None:
+        asking_old, asking_new = queries
+        check_same_items("queries[1]", asking_new, "queries[0]", asking_old)
+        asking = asking_new
+        if backward:
+            rows = adapter.transform(asking_new.embeddings)
+            asking = dataclasses.replace(asking_new, embeddings=rows)
+    new_new = measure(protocol, asking_new, new)
     comparison = compare_measurements(
         protocol,
-        old_old=measure(protocol, old, old),
-        new_old=measure(protocol, queries, gallery),
+        old_old=measure(protocol, asking_old, old),
+        new_old=measure(protocol, asking, stored),
         new_new=new_new,
         paragon=new_new,
     )
@@ -240,9 +302,10 @@ def _measured(
     if not curved:
         return comparison, {}
     curve = backfilling_curve(
-        gallery,
-        queries,
+        stored,
+        embedded_anew,
         order,
+        queries=asking,
         metrics=curved,
         distance=protocol.distance,
         exclude=protocol.exclude,

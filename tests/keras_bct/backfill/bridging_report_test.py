@@ -2,8 +2,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from sklearn.metrics import mean_squared_error, r2_score
-from sklearn.metrics.pairwise import paired_cosine_distances
+from sklearn.metrics import average_precision_score, mean_squared_error, r2_score
+from sklearn.metrics.pairwise import cosine_similarity, paired_cosine_distances
 
 from keras_bct.adapters import AffineMap, OldToNew, Ridge
 from keras_bct.backfill import bridging_report, distance_to_new, highest_first
@@ -89,12 +89,135 @@ def test_the_criterion_is_measured_through_the_map(backward):
 def test_a_map_that_is_worth_it_is_not_warned_of(ridge):
     old, new, labels = versions()
 
-    report = bridging_report(ridge, old, new, labels=labels)
+    report = bridging_report(ridge, old, new, labels=labels, protocol=PROTOCOL)
 
     assert report.comparison["retrieval/mAP"].gain > 0.8
-    assert report.warnings == ()
+    (warning,) = report.warnings
+    assert "no `queries` were given" in warning
     assert f"gain {report.comparison['retrieval/mAP'].gain:.1%}" in str(report)
     assert report.to_backfill["retrieval/mAP"] < 1
+
+
+class TestQueries:
+    """The gallery's pictures have twins of their camera; those of the queries not."""
+
+    @pytest.fixture
+    def world(self):
+        generator = np.random.default_rng(0)
+        turn = np.random.default_rng(7).normal(size=(6, 6))
+
+        def side(prefix, labels, cameras):
+            # What only one camera sees of a class helps among its own pictures alone.
+            seen = centres[labels] + 2 * by_camera[labels, cameras]
+            new = seen + 0.1 * generator.normal(size=seen.shape)
+            old = new @ turn + 0.5 * generator.normal(size=seen.shape)
+            names = [f"{prefix}{i}" for i in range(len(labels))]
+            return names, labels.astype(str), cameras.astype(str), old, new
+
+        centres = generator.normal(size=(20, 6))
+        by_camera = generator.normal(size=(20, 3, 6))
+        who = np.repeat(np.arange(20), 12)
+        gallery = side("g", who, np.arange(240) % 2)
+        return gallery, side("q", np.repeat(np.arange(20), 4), np.full(80, 2))
+
+    def sets(self, queries):
+        ids, labels, cameras, *versions = queries
+        return tuple(EmbeddingSet(ids, labels, cameras, rows) for rows in versions)
+
+    @pytest.mark.parametrize("backward", [False, True])
+    def test_real_queries_give_the_numbers(self, world, backward):
+        (ids, labels, cameras, old, new), queries = world
+        fit = Ridge().fit_backward if backward else Ridge().fit
+        adapter = fit(old, new, **SIDES)
+
+        report = bridging_report(
+            adapter,
+            old,
+            new,
+            labels=labels,
+            cameras=cameras,
+            ids=ids,
+            queries=self.sets(queries),
+        )
+
+        asked_old, asked_new = queries[3:]
+        asked, stored = (
+            (adapter.transform(asked_new), old)
+            if backward
+            else (asked_new, adapter.transform(old))
+        )
+        found = report.comparison["retrieval/mAP"]
+        for measured, left, right in (
+            (found.old_old, asked_old, old),
+            (found.new_old, asked, stored),
+            (found.new_new, asked_new, new),
+        ):
+            scores = cosine_similarity(left, right)
+            same = queries[1][:, None] == labels
+            expected = [
+                average_precision_score(s, r) for s, r in zip(same, scores, strict=True)
+            ]
+            assert measured == pytest.approx(np.mean(expected), abs=1e-6)
+        assert not [w for w in report.warnings if "were given" in w]
+        assert report.comparison.counts["queries"] == 80
+
+    def test_gallery_items_as_queries_flatter_and_are_warned_of(self, world):
+        (ids, labels, cameras, old, new), queries = world
+        ridge = Ridge().fit(old, new, **SIDES)
+
+        def bridged(**given):
+            report = bridging_report(ridge, old, new, labels=labels, **given)
+            return report.comparison["retrieval/CMC@1"].new_old, report.warnings
+
+        flattered, (no_queries, no_cameras, *_) = bridged()
+        without_camera, (warning, *others) = bridged(cameras=cameras)
+        real, _ = bridged(cameras=cameras, ids=ids, queries=self.sets(queries))
+
+        assert flattered > 0.95 > 0.7 > max(without_camera, real)
+        assert "no `queries` were given" in no_queries and warning == no_queries
+        assert "no `cameras` were given" in no_cameras
+        assert not any("`cameras`" in text for text in others)
+
+    def test_a_query_that_is_a_pair_does_not_find_itself(self, world):
+        ids, labels, cameras, old, new = world[0]
+        ridge = Ridge().fit(old, new, **SIDES)
+        queries = self.sets(world[0])
+        given = {"labels": labels, "cameras": cameras, "ids": ids}
+
+        found = bridging_report(ridge, old, new, **given, queries=queries)
+
+        expected = bridging_report(ridge, old, new, **given)
+        assert found.comparison.counts == expected.comparison.counts
+        for metric in found.comparison.metrics:
+            left, right = found.comparison[metric], expected.comparison[metric]
+            assert (left.old_old, left.new_old, left.new_new) == (
+                right.old_old,
+                right.new_old,
+                right.new_new,
+            )
+        assert found.to_backfill == expected.to_backfill
+
+    def test_what_cannot_be_asked_is_refused(self, world):
+        ids, labels, _, old, new = world[0]
+        ridge = Ridge().fit(old, new, **SIDES)
+        queries = self.sets(world[1])
+
+        def ask(queries, **given):
+            return bridging_report(ridge, old, new, queries=queries, **given)
+
+        with pytest.raises(ValueError, match="labels given, ids none"):
+            ask(queries, labels=labels)
+        with pytest.raises(ValueError, match="labels none, ids given"):
+            ask(queries, ids=ids)
+        with pytest.raises(ValueError, match=r"`queries\[1\]` should hold the items"):
+            ask((queries[0], queries[1].take(np.arange(5))), ids=ids, labels=labels)
+        with pytest.raises(ValueError, match="needs cameras on both sides"):
+            ask(
+                queries,
+                ids=ids,
+                labels=labels,
+                protocol=dataclasses.replace(PROTOCOL, exclude=("same_camera",)),
+            )
 
 
 def test_one_that_recovers_less_than_it_should_is_warned_of_with_numbers(ridge):
@@ -118,7 +241,7 @@ def test_one_that_is_worse_than_staying_is_warned_of_with_what_to_backfill():
     found = report.comparison["retrieval/mAP"]
     low, high = found.difference_interval(0.95)
     assert high < 0
-    assert report.warnings[1] == (
+    assert report.warnings[3] == (
         "retrieval/mAP: bridging is not shown to be better than staying with the old "
         f"model: {found.new_old:.4f} bridged, {found.old_old:.4f} as it is, difference "
         f"{low:+.4f} to {high:+.4f} at 95%."
@@ -126,7 +249,7 @@ def test_one_that_is_worse_than_staying_is_warned_of_with_what_to_backfill():
     share = report.to_backfill["retrieval/mAP"]
     assert 0.5 < share <= 1
     assert f"takes backfilling {share:.1%} of the gallery" in report.warnings[-1]
-    assert report.warnings[1] in str(report)
+    assert report.warnings[3] in str(report)
 
 
 def test_what_is_left_to_backfill_is_where_the_goal_is_reached_for_good():
@@ -156,7 +279,7 @@ def test_a_new_model_that_is_no_better_leaves_nothing_to_gain(ridge):
 
     report = bridging_report(ridge, old, worse, labels=labels)
 
-    assert "nothing to gain" in report.warnings[1]
+    assert "nothing to gain" in report.warnings[3]
 
 
 def test_the_first_items_are_those_of_the_predicted_variance():
