@@ -72,6 +72,7 @@ def write_json(
         result["comparison"] = {
             name: {
                 "old_old": metric.old_old,
+                "chance": metric.chance,
                 "new_old": metric.new_old,
                 "new_new": metric.new_new,
                 "paragon": metric.paragon,

@@ -37,7 +37,8 @@ def chance_levels(
         classes: How many labels the gallery has.
 
     Returns:
-        For each metric's name its level; none where no query has a relevant item.
+        For each metric's name its level. Where no query has a relevant item, as may be
+        when pairs are listed, only those of verification.
 
     Example:
         Of three items one is relevant: first, second or third, each a third of the
@@ -50,14 +51,14 @@ def chance_levels(
     """
     has = relevant > 0
     relevant, others = relevant[has], others[has]
-    if not len(relevant):
-        return {}
     # One group of items that are all tied: its metrics are means over its orders.
     order = RankCounts(
         np.arange(len(relevant) + 1), relevant, others, np.zeros_like(relevant)
     )
     levels = {}
     for metric in metrics:
+        if metric.task != "verification" and not len(relevant):
+            continue
         if metric.kind in ("mAP", "mAP@R"):
             values = _average_precision(metric, relevant, others)
         elif metric.task == "retrieval":

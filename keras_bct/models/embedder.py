@@ -19,6 +19,7 @@ from keras_bct.data.decoding import (
     refusal,
     wrong_pictures,
 )
+from keras_bct.distances import DISTANCES
 from keras_bct.embedding_parts import NOTHING_NAMED, EmbeddingParts
 from keras_bct.models.embedding_signature import (
     EmbeddingSignature,
@@ -365,8 +366,21 @@ def _made_pictures(image_shape: ImageShape) -> NDArray[np.uint8]:
 
 
 def _distance(directory: str) -> str | None:
-    """Read the distance of a version that `export_version` wrote."""
+    """Read the distance of a version that `export_version` wrote.
+
+    Raises:
+        ValueError: The file that says it is damaged.
+    """
     path = Path(directory, "assets.extra", "version.json")
     if not path.is_file():
         return None
-    return str(json.loads(path.read_text(encoding="utf-8"))["distance"])
+    try:
+        distance = json.loads(path.read_text(encoding="utf-8"))["distance"]
+    except (ValueError, TypeError, KeyError) as error:
+        distance = f"{type(error).__name__}: {error}"
+    if distance not in DISTANCES:
+        raise ValueError(
+            f"{path} should be a JSON object whose `distance` is one of "
+            f"{', '.join(DISTANCES)}. Received: {distance!r}. Export the model again."
+        )
+    return str(distance)

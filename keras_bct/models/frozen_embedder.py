@@ -26,6 +26,7 @@ class FrozenEmbedder(keras.Layer):
     Args:
         directory: The old model, any SavedModel that `load_embedder` takes.
         signature: The signature to run, where the choice is not clear.
+        input: The input of the signature that takes the pictures, likewise.
         output: The output of the signature, where the choice is not clear.
         **kwargs: `name` and the like of `keras.Layer`.
 
@@ -47,6 +48,7 @@ class FrozenEmbedder(keras.Layer):
         directory: str | os.PathLike[str],
         *,
         signature: str | None = None,
+        input: str | None = None,
         output: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -55,9 +57,10 @@ class FrozenEmbedder(keras.Layer):
         super().__init__(**kwargs)
         self.directory = os.fspath(directory)
         self.signature = signature
+        self.input_name = input
         self.output_name = output
         self._embedder = load_embedder(
-            self.directory, signature=signature, output=output
+            self.directory, signature=signature, input=input, output=output
         )
 
     def call(self, pictures: Any) -> Any:
@@ -76,5 +79,6 @@ class FrozenEmbedder(keras.Layer):
             **config,
             "directory": self.directory,
             "signature": self.signature,
+            "input": self.input_name,
             "output": self.output_name,
         }

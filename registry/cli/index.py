@@ -70,6 +70,8 @@ def _run(args: argparse.Namespace) -> int:
         rows += f" without those of {', '.join(args.leave_out)}"
     said = f"{index} is built" if args.serve is None else f"{args.serve} serves {index}"
     print(f"{said}: {rows}, recall@10 {index.recall_at_10:.4f} ({manifest.how()})")
+    for doubt in registry.unchecked(args.gallery):
+        print(f"  ! {doubt}")
     return 0
 
 

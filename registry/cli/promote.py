@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from registry.cli.command import Command, open_registry
+from registry.cli.doubts import doubts_of
 from registry.cli.output import print_json
-
-if TYPE_CHECKING:
-    from registry.alias import AliasMove
-    from registry.registry import Registry
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,21 +64,9 @@ def _run(args: argparse.Namespace) -> int:
         )
         if move.protocol_change is not None:
             print(f"  ! {move.protocol_change}")
-        for doubt in _doubts(registry, move):
+        for doubt in doubts_of(registry, move):
             print(f"  ! {doubt}")
     return 0
-
-
-def _doubts(registry: Registry, move: AliasMove) -> list[str]:
-    """What the move rests on without proof."""
-    doubts = []
-    if move.to_index is not None:
-        doubts += registry.unchecked(registry.index(move.to_index).gallery)
-    for number in move.evidence_ids:
-        doubts += [
-            f"evidence {number}: {w}" for w in registry.evidence(number).warnings
-        ]
-    return doubts
 
 
 COMMAND = Command(

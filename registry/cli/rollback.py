@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from registry.cli.command import Command, open_registry
+from registry.cli.doubts import doubts_of
 from registry.cli.output import print_json, to_plain
 from registry.errors import GateRefusedError
 
@@ -59,6 +60,8 @@ def _run(args: argparse.Namespace) -> int:
     else:
         print(f"done (move {move.id})")
         _print(plan.in_the_way, "left behind:")
+        for doubt in doubts_of(registry, move):
+            print(f"  ! {doubt}")
     return 0
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 import registry as package
+from keras_bct.embedding_parts import NOTHING_NAMED
 from registry import Registry, SchemaError, UsageError
 from registry.columns import Base
 from registry.database import Database
@@ -117,6 +118,7 @@ def test_what_the_first_release_stored_is_kept(tmp_path):
 
     registry = Registry.init(tmp_path)
     assert [v.name for v in registry.versions()] == ["toys/1", "toys/2"]
+    assert registry.version("toys/1").parts == NOTHING_NAMED
     (edge,) = registry.edges()
     assert (edge.new_fingerprint, edge.kind, edge.evidence_id) == ("b", "direct", 7)
     assert edge.adapter_fingerprint is None

@@ -61,7 +61,10 @@ def test_queries_without_a_relevant_item_are_left_out():
     relevant, others = np.array([1, 0, 3]), np.array([3, 4, 1])
     levels = chance_levels([metric], relevant, others, 4)
     assert levels == {"retrieval/CMC@1": (1 / 4 + 3 / 4) / 2}
-    assert chance_levels([metric], np.zeros(2, int), others[:2], 4) == {}
+    none = np.zeros(2, int)
+    pairs = MetricName.parse("verification/TAR@FAR=0.01")
+    levels = chance_levels([metric, pairs], none, others[:2], 4)
+    assert levels == {"verification/TAR@FAR=0.01": 0.01}
 
 
 ALL = (

@@ -215,3 +215,20 @@ def test_another_embedding_size_than_expected_is_refused(version):
 def test_directory_without_a_saved_model_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"saved_model\.pb directly inside"):
         load_embedder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"distance": "near"}', '{"distance": null}']
+)
+def test_a_damaged_description_is_named(tmp_path, network, text):
+    network.export(tmp_path, verbose=False)
+    (tmp_path / "assets.extra").mkdir(exist_ok=True)
+    (tmp_path / "assets.extra" / "version.json").write_text(text)
+    with pytest.raises(ValueError, match=r"version\.json.*`distance`"):
+        load_embedder(tmp_path)
+
+
+def test_a_damaged_model_is_refused_in_plain_words(tmp_path):
+    (tmp_path / "saved_model.pb").write_bytes(b"\x89PNG\r\n" * 9)
+    with pytest.raises(ValueError, match=r"TensorFlow loads.*Export the model again"):
+        load_embedder(tmp_path)

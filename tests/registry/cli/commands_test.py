@@ -196,19 +196,21 @@ def test_gallery_imports_stored_embeddings_and_index_serves_them(
     assert run(*argv).code == 2
     (shown,) = run("gallery", "--json").json
     assert (shown["rows"], list(shown["unchecked"].values())) == (12, [12])
-    served = run("index", "kanji/all", "--serve", "glyphs@production")
-    assert served.out == (
-        "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000 "
-        "(exact search)\n"
-    )
-    assert promoted.alias("glyphs@production").index.name == "glyphs#1"
     doubt = (
         "  ! 12 of 12 vectors of glyphs/1 in kanji/all are unchecked: nobody compared "
         "them with what it makes of pictures\n"
     )
+    served = run("index", "kanji/all", "--serve", "glyphs@production")
+    assert served.out == (
+        "glyphs@production serves glyphs#1: 12 rows of kanji/all, recall@10 1.0000 "
+        f"(exact search)\n{doubt}"
+    )
+    assert promoted.alias("glyphs@production").index.name == "glyphs#1"
     assert doubt in run("show", "glyphs@production").out
     forced = ["--to", "production", "--force", "--reason", "to see"]
     assert doubt in run("promote", "glyphs/2", *forced).out
+    back = ["--force", "--reason", "seen"]
+    assert doubt in run("rollback", "glyphs@production", *back).out
 
 
 @pytest.mark.parametrize(
