@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
+from keras_bct.progress import progress_bar
 from registry.fingerprint import Progress
 
 Reporter = Callable[[str, "int | None"], contextlib.AbstractContextManager[Progress]]
@@ -13,17 +14,6 @@ Reporter = Callable[[str, "int | None"], contextlib.AbstractContextManager[Progr
 
 @contextlib.contextmanager
 def show_bytes(title: str, total: int | None) -> Iterator[Progress]:
-    """A bar that counts bytes, shown to a terminal after a second of work."""
-    from tqdm import tqdm
-
-    with tqdm(
-        desc=title,
-        total=total,
-        unit="B",
-        unit_scale=True,
-        delay=1,
-        leave=False,
-        # None: only where somebody watches.
-        disable=None,
-    ) as bar:
+    """A bar that counts bytes."""
+    with progress_bar(total, title, "B") as bar:
         yield bar.update

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
-from tqdm import tqdm
 
 from keras_bct.data.decoding import refusal, wrong_pictures
 from keras_bct.data.records import (
@@ -22,11 +21,11 @@ from keras_bct.data.records import (
     names_of,
     refuse_twice,
 )
+from keras_bct.progress import progress_bar
 
 # A record is its length (8 bytes), a checksum (4), the data and another checksum (4).
 _BEFORE_DATA, _AROUND_DATA = 12, 16
 _PARSED_TOGETHER = 1024
-_SILENT_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,15 +105,8 @@ class RecordIndex:
             name: tf.io.FixedLenFeature([], tf.string, "")
             for name in ("id", "image", "label")
         }
-        with tqdm(
-            total=sum(os.path.getsize(file) for file in files),
-            desc="index",
-            unit="B",
-            unit_scale=True,
-            delay=_SILENT_SECONDS,
-            leave=False,
-            disable=not progress,
-            dynamic_ncols=True,
+        with progress_bar(
+            sum(os.path.getsize(file) for file in files), "index", "B", progress
         ) as bar:
             for number, file in enumerate(files):
                 offset = 0

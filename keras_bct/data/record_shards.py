@@ -9,15 +9,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import tensorflow as tf
-from tqdm import tqdm
 
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.image_preparation import Preparation
 from keras_bct.data.own_size import OwnSize
 from keras_bct.data.records import serialise
+from keras_bct.progress import progress_bar
 
 _PREPARED_TOGETHER = 256
-_SILENT_SECONDS = 2.0
 
 
 def write_shards(
@@ -69,15 +68,7 @@ def write_shards(
     written = []
     with (
         ThreadPoolExecutor(os.cpu_count()) as workers,
-        tqdm(
-            total=len(images),
-            desc=name,
-            unit="picture",
-            delay=_SILENT_SECONDS,
-            leave=False,
-            disable=not progress,
-            dynamic_ncols=True,
-        ) as bar,
+        progress_bar(len(images), name, "picture", progress) as bar,
     ):
         for number, file in enumerate(names):
             rows = range(

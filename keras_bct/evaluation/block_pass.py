@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from keras_bct.evaluation.progress import progress_bar
 from keras_bct.evaluation.relevance import Members, Relevance
 from keras_bct.evaluation.scoring import Scoring
+from keras_bct.progress import progress_bar
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]

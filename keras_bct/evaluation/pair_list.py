@@ -20,7 +20,6 @@ from keras_bct.evaluation.block_pass import Execution
 from keras_bct.evaluation.embedding_set import EmbeddingSet
 from keras_bct.evaluation.impostor_pass import ScoreGrid
 from keras_bct.evaluation.ordered_map import ordered_map
-from keras_bct.evaluation.progress import progress_bar
 from keras_bct.evaluation.relevance import Relevance
 from keras_bct.evaluation.scoring import Scoring
 from keras_bct.evaluation.verification import (
@@ -29,6 +28,7 @@ from keras_bct.evaluation.verification import (
     VerificationStatistics,
     equal_error_rate,
 )
+from keras_bct.progress import progress_bar
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

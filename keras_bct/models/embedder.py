@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from keras_bct.data.decoding import (
     decode,
@@ -26,9 +25,9 @@ from keras_bct.models.embedding_signature import (
     ImageShape,
     embedding_signature,
 )
+from keras_bct.progress import progress_bar
 
 _BATCH = 256
-_SECONDS_BEFORE_PROGRESS = 2.0
 _TRIED_SIDE = 224
 """Height and width of the pictures that a model of any size is tried with."""
 
@@ -180,32 +179,27 @@ class Embedder:
         self, count: int, embed: Callable[[slice], Any], ids: Sequence[str]
     ) -> NDArray[np.float32]:
         embeddings = np.empty((count, self.embedding_size), np.float32)
-        starts: Iterable[int] = range(0, count, _BATCH)
-        for start in tqdm(
-            starts,
-            desc=f"embedding {count} pictures",
-            delay=_SECONDS_BEFORE_PROGRESS,
-            unit="batch",
-            leave=False,
-        ):
-            batch = slice(start, start + _BATCH)
-            values = np.asarray(embed(batch), np.float32)
-            rows = len(ids[batch])
-            if values.shape != (rows, self.embedding_size):
-                raise ValueError(
-                    f"{self.directory} should give embeddings of shape "
-                    f"{(rows, self.embedding_size)} by {self._named()}. Received: "
-                    f"{values.shape}."
-                )
-            finite = np.isfinite(values).all(axis=1)
-            if not finite.all():
-                bad = [ids[start + int(row)] for row in np.flatnonzero(~finite)[:5]]
-                raise ValueError(
-                    f"The embeddings of {self.directory} should be finite. Received "
-                    f"NaN or infinity for the pictures {bad}; the model is broken or "
-                    "takes another range of pixels."
-                )
-            embeddings[batch] = values
+        with progress_bar(count, "embedding", "picture") as bar:
+            for start in range(0, count, _BATCH):
+                batch = slice(start, start + _BATCH)
+                values = np.asarray(embed(batch), np.float32)
+                rows = len(ids[batch])
+                if values.shape != (rows, self.embedding_size):
+                    raise ValueError(
+                        f"{self.directory} should give embeddings of shape "
+                        f"{(rows, self.embedding_size)} by {self._named()}. Received: "
+                        f"{values.shape}."
+                    )
+                finite = np.isfinite(values).all(axis=1)
+                if not finite.all():
+                    bad = [ids[start + int(row)] for row in np.flatnonzero(~finite)[:5]]
+                    raise ValueError(
+                        f"The embeddings of {self.directory} should be finite. "
+                        f"Received NaN or infinity for the pictures {bad}; the model "
+                        "is broken or takes another range of pixels."
+                    )
+                embeddings[batch] = values
+                bar.update(rows)
         return embeddings
 
     def _named(self) -> str:

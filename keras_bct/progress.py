@@ -1,4 +1,4 @@
-"""A progress bar with the time left, for work that takes more than two seconds."""
+"""Progress bars of long work, on standard error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 _SILENT_SECONDS = 2.0
 
 
-def progress_bar(total: int, description: str, unit: str, shown: bool = True) -> Any:
-    """A bar on standard error that appears after two seconds and clears itself.
+def progress_bar(
+    total: int | None, description: str, unit: str, shown: bool = True
+) -> Any:
+    """A bar that appears after two seconds and clears itself, on a terminal only.
 
     Args:
-        total: How many units of work there are.
+        total: How many units of work there are; None when that is not known.
         description: What is being done.
         unit: What a unit is called.
         shown: False: no bar at all.
@@ -32,6 +34,7 @@ def progress_bar(total: int, description: str, unit: str, shown: bool = True) ->
         unit_scale=True,
         delay=_SILENT_SECONDS,
         leave=False,
-        disable=not shown,
+        # None: only where somebody watches; a log file would be filled with bars.
+        disable=None if shown else True,
         dynamic_ncols=True,
     )
