@@ -1,11 +1,14 @@
 """Typed configuration: frozen dataclasses read from YAML, unknown keys refused."""
 
+import dataclasses
 import os
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import dacite
 import yaml
+
+from keras_bct.did_you_mean import did_you_mean
 
 Configuration = TypeVar("Configuration")
 
@@ -45,7 +48,14 @@ def from_mapping(
     config = dacite.Config(strict=True, cast=[tuple], type_hooks={float: _to_float})
     try:
         return dacite.from_dict(kind, values, config)
-    except dacite.DaciteError as error:
+    except dacite.UnexpectedDataError as error:
+        known = _field_names(kind)
+        unknown = [
+            f"unknown key {key!r}.{did_you_mean(key, known)}"
+            for key in sorted(map(str, error.keys))
+        ]
+        raise ValueError(f"{source}: {' '.join(unknown)}") from error
+    except (dacite.DaciteError, ValueError) as error:
         raise ValueError(f"{source}: {error}") from error
 
 
@@ -70,6 +80,16 @@ def read_yaml(kind: type[Configuration], path: str | os.PathLike[str]) -> Config
         except yaml.YAMLError as error:
             raise ValueError(f"{path}: not a YAML file: {error}") from error
     return from_mapping(kind, values, source=os.fspath(path))
+
+
+def _field_names(kind: Any) -> set[str]:
+    """The names of a dataclass's fields and of those within them, of any depth."""
+    if not dataclasses.is_dataclass(kind):
+        return {name for inner in get_args(kind) for name in _field_names(inner)}
+    names = set()
+    for name, inner in get_type_hints(kind).items():
+        names |= {name} | _field_names(inner)
+    return names
 
 
 def _to_float(value: object) -> object:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from keras_bct.checked_choice import check_choice
 from keras_bct.checked_numbers import finite_number, whole_number
 
 CHOICES = {
@@ -100,8 +101,7 @@ class AlignmentRecipe:
     def __post_init__(self) -> None:
         """Checks the ranges."""
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                self._refuse(name, f"be one of {', '.join(choices)}")
+            check_choice(name, getattr(self, name), choices)
         if not isinstance(self.unit_length, bool | np.bool_):
             self._refuse("unit_length", "be true or false")
         object.__setattr__(self, "unit_length", bool(self.unit_length))

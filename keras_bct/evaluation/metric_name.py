@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 
+from keras_bct.did_you_mean import did_you_mean
+
 _COUNT = r"[1-9][0-9]*"
 _RATE = r"[0-9.]+(?:[eE][-+]?[0-9]+)?"
 
@@ -82,7 +84,7 @@ class MetricName:
             return cls(str(name), task, parts["kind"], count, rate)
         raise ValueError(
             f"`metrics` should name known metrics. Received: {name!r}. "
-            f"Known: {', '.join(KNOWN_METRICS)}."
+            f"Known: {', '.join(KNOWN_METRICS)}.{did_you_mean(name, KNOWN_METRICS)}"
         )
 
     @property

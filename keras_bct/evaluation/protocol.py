@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_bct.checked_choice import check_choice
 from keras_bct.configuration import from_mapping
 from keras_bct.distances import DISTANCES
 from keras_bct.evaluation.metric_name import MetricName
@@ -24,13 +25,6 @@ def check_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         raise ValueError(
             f"`confidence` should lie between 0 and 1. Received: {confidence}."
-        )
-
-
-def _check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(
-            f"`{argument}` should be one of {', '.join(choices)}. Received: {value!r}."
         )
 
 
@@ -68,7 +62,7 @@ class Source:
 
     def __post_init__(self) -> None:
         """Checks the kind of source and the path."""
-        _check_choice("source", self.source, SOURCES)
+        check_choice("source", self.source, SOURCES)
         if not self.path:
             raise ValueError("`path` should name a file or gallery. Received: ''.")
 
@@ -127,7 +121,7 @@ class Bootstrap:
             )
         if self.seed < 0:
             raise ValueError(f"`seed` should not be negative. Received: {self.seed}.")
-        _check_choice("unit", self.unit, ("identity",))
+        check_choice("unit", self.unit, ("identity",))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,9 +176,9 @@ class Protocol:
         """Checks every value, and the values against each other."""
         if not self.name:
             raise ValueError("`name` should not be empty.")
-        _check_choice("distance", self.distance, DISTANCES)
+        check_choice("distance", self.distance, DISTANCES)
         for exclusion in self.exclude:
-            _check_choice("exclude", exclusion, EXCLUSIONS)
+            check_choice("exclude", exclusion, EXCLUSIONS)
         if self.first_components is not None and self.first_components < 1:
             raise ValueError(
                 "`first_components` should be at least 1, or null. "
@@ -250,13 +244,8 @@ class Protocol:
             ValueError: A key is unknown or missing, or a value is wrong.
         """
         if isinstance(values, Mapping) and "directory" in values:
-            raise ValueError(f"{source}: can not match 'directory' to any field")
-        try:
-            protocol = from_mapping(cls, values, source=source)
-        except ValueError as error:
-            if str(error).startswith(source):
-                raise
-            raise ValueError(f"{source}: {error}") from error
+            raise ValueError(f"{source}: unknown key 'directory'.")
+        protocol = from_mapping(cls, values, source=source)
         return dataclasses.replace(protocol, directory=directory)
 
     @classmethod

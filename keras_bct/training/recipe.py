@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from keras_bct.checked_choice import check_choice
 from keras_bct.training.settings import (
     CriterionSettings,
     DataSettings,
     OptimizerSettings,
-    check_choice,
 )
 
 METHODS = ("independent", "l2", "beta", "beta-sys", "beta-kd", "lwf", "ract")

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from keras_bct.configuration import from_mapping
+from keras_bct.did_you_mean import did_you_mean
 from keras_bct.training.recipe import Recipe
 
 FOLDER = Path(__file__).parents[1] / "recipes"
@@ -65,7 +66,8 @@ def _locate(recipe: str) -> Path:
         return FOLDER / f"{recipe}.yaml"
     raise FileNotFoundError(
         "RECIPE should be a YAML file, or one of "
-        f"{', '.join(recipe_names())}. Received: {recipe!r}"
+        f"{', '.join(recipe_names())}. Received: {recipe!r}."
+        f"{did_you_mean(recipe, recipe_names())}"
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+from keras_bct.checked_choice import check_choice
+
 OPTIMIZERS = ("adamw", "sgd")
 SCHEDULES = ("cosine", "steps")
 
@@ -112,11 +114,3 @@ class CriterionSettings:
                 "`criterion.patience` should be at least 1, or null to train to the "
                 f"end. Received: {self.patience}"
             )
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuses a value that is not among the choices, naming the field."""
-    if value not in choices:
-        raise ValueError(
-            f"`{name}` should be one of {', '.join(choices)}. Received: {value!r}"
-        )

@@ -51,3 +51,33 @@ def test_a_file_that_is_not_a_mapping_is_refused(tmp_path):
     path.write_text("- a list\n")
     with pytest.raises(ValueError, match=r"expected the keys of Recipe.*list"):
         read_yaml(Recipe, path)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"name": "a", "stepz": 3}, "unknown key 'stepz'. Did you mean 'steps'?"),
+        (
+            {"name": "a", "optimizer": {"learning_rates": 1, "learning_rate": 1}},
+            "unknown key 'learning_rates'. Did you mean 'learning_rate'?",
+        ),
+        ({"name": "a", "colour": 3}, "unknown key 'colour'."),
+    ],
+)
+def test_the_key_that_is_like_an_unknown_one_is_named(values, said):
+    with pytest.raises(ValueError) as refused:
+        from_mapping(Recipe, values, source="recipe.yaml")
+    assert str(refused.value) == f"recipe.yaml: {said}"
+
+
+def test_what_a_section_refuses_is_told_with_its_source():
+    @dataclasses.dataclass(frozen=True)
+    class Positive:
+        steps: int
+
+        def __post_init__(self):
+            if self.steps < 1:
+                raise ValueError("`steps` should be positive.")
+
+    with pytest.raises(ValueError, match=r"^run\.yaml: `steps` should be positive"):
+        from_mapping(Positive, {"steps": 0}, source="run.yaml")

@@ -1,4 +1,5 @@
 import io
+import sys
 
 import keras
 import numpy as np
@@ -6,8 +7,9 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
+from keras_bct import progress
 from keras_bct.classifier import Classifier
-from keras_bct.models import embedder, export_version, glyph_network, load_embedder
+from keras_bct.models import export_version, glyph_network, load_embedder
 
 
 def png(pixels):
@@ -112,13 +114,23 @@ def test_pixels_of_another_shape_are_refused(version, shape):
         load_embedder(version).embed(np.zeros(shape, "float32"))
 
 
-def test_progress_is_shown_only_when_it_takes_long(version, capsys, monkeypatch):
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_shown_on_a_terminal_when_it_takes_long(version, monkeypatch):
     loaded = load_embedder(version)
-    loaded.embed(np.zeros((600, 16, 12, 1), "float32"))
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(embedder, "_SECONDS_BEFORE_PROGRESS", 0)
-    loaded.embed(np.zeros((600, 16, 12, 1), "float32"))
-    assert "embedding 600 pictures" in capsys.readouterr().err
+
+    def shown(output):
+        monkeypatch.setattr(sys, "stderr", output)
+        loaded.embed(np.zeros((600, 16, 12, 1), "float32"))
+        return output.getvalue()
+
+    assert shown(Terminal()) == ""
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0)
+    assert "embedding" in shown(Terminal())
+    assert shown(io.StringIO()) == ""
 
 
 class TestPredecessorsFromElsewhere:
