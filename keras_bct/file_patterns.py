@@ -27,21 +27,31 @@ def matching_files(pattern: str | os.PathLike[str]) -> list[str]:
     >>> [os.path.basename(file) for file in matching_files(folder / "*.tfrecord")]
     ['a.tfrecord', 'b.tfrecord']
     """
-    pattern = os.fspath(pattern)
-    if os.path.isfile(pattern):
-        return [pattern]
-    folder = os.path.dirname(pattern)
-    while folder and not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    found = glob.glob(glob.escape(folder) + pattern[len(folder) :])
-    files = sorted(file for file in found if os.path.isfile(file))
+    found = matching_paths(pattern)
+    files = [path for path in found if os.path.isfile(path)]
     if files:
         return files
     if found:
         raise FileNotFoundError(
-            f"No file matches {pattern!r}, which is a folder. Name its files, such as "
-            f"{os.path.join(pattern, '*.tfrecord')!r}."
+            f"No file matches {os.fspath(pattern)!r}, which is a folder. Name its "
+            f"files, such as {os.path.join(pattern, '*.tfrecord')!r}."
         )
     raise FileNotFoundError(
-        f"No file matches {pattern!r}. Check the path; `*` stands for any name."
+        f"No file matches {os.fspath(pattern)!r}. Check the path; `*` stands for any "
+        "name."
     )
+
+
+def matching_paths(pattern: str | os.PathLike[str]) -> list[str]:
+    """Return the files and folders that a path or a pattern names, sorted, or none.
+
+    Args:
+        pattern: as for `matching_files`.
+    """
+    pattern = os.fspath(pattern)
+    if os.path.exists(pattern):
+        return [pattern]
+    folder = os.path.dirname(pattern)
+    while folder and not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return sorted(glob.glob(glob.escape(folder) + pattern[len(folder) :]))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import glob
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from keras_bct.file_patterns import matching_paths
 from registry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _matching(name: str) -> list[str]:
     if "://" in name:
         # Of a remote file system, which TensorFlow reads TFRecords from.
         return [name]
-    found = [name] if os.path.exists(name) else sorted(glob.glob(name))
+    found = matching_paths(name)
     if not found:
         raise FileNotFoundError(
             "expected folders, pictures, lists (.csv) or TFRecords. Received: "

@@ -117,7 +117,8 @@ def read_rows(
             break
         except csv.Error as error:
             raise LineError(path, taken, "comma-separated values", str(error)) from None
-        values = [value.strip() for value in values]
+        # Not every blank of Unicode: names begin and end with them, too.
+        values = [value.strip(" \t") for value in values]
         if not names:
             names = values
             missing = [column for column in columns if column not in names]

@@ -20,6 +20,7 @@ from keras_bct.data.records import (
     matching_files,
     names_of,
     refuse_twice,
+    refuse_unlabelled,
 )
 from keras_bct.progress import progress_bar
 
@@ -137,7 +138,7 @@ class RecordIndex:
                         f"record {len(names['id'])}: {error.message}"
                     ) from error
                 ids.append(names_of(file, "id", names["id"], required=True))
-                labels.append(names_of(file, "label", names["label"], required=True))
+                labels.append(names_of(file, "label", names["label"], required=False))
                 numbers.append(np.full(len(names["id"]), number, np.int32))
         if not offsets:
             raise ValueError(
@@ -145,10 +146,12 @@ class RecordIndex:
             )
         if wrong:
             raise refusal(wrong, image_shape)
-        refuse_twice(np.concatenate(ids))
+        all_ids, all_labels = np.concatenate(ids), np.concatenate(labels)
+        refuse_twice(all_ids)
+        refuse_unlabelled(all_ids, all_labels)
         return cls(
-            ids=np.concatenate(ids),
-            labels=np.concatenate(labels),
+            ids=all_ids,
+            labels=all_labels,
             files=tuple(files),
             file_numbers=np.concatenate(numbers),
             offsets=np.concatenate(offsets),

@@ -218,13 +218,13 @@ def refuse_twice(ids: npt.NDArray[np.str_]) -> None:
         )
 
 
-def refuse_unlabelled(records: ImageRecords) -> None:
+def refuse_unlabelled(ids: npt.NDArray[np.str_], labels: npt.NDArray[np.str_]) -> None:
     """Refuse to train on pictures whose class is not known.
 
     Raises:
         ValueError: there are some; the message names them by id.
     """
-    lacking = records.ids[records.labels == MISSING].tolist()
+    lacking = ids[labels == MISSING].tolist()
     if lacking:
         raise ValueError(
             "Every picture should have a label to be trained on. Received "

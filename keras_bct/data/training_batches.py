@@ -113,8 +113,7 @@ def training_dataset(
         records = read_records(patterns, camera=None, compression=compression)
     else:
         records = RecordIndex.scan(patterns, image_shape=image_shape)
-    if isinstance(records, ImageRecords):
-        refuse_unlabelled(records)
+    refuse_unlabelled(records.ids, records.labels)
     present = sorted(set(records.labels.tolist()))
     if len(present) < 2:
         raise ValueError(

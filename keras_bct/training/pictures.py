@@ -53,7 +53,7 @@ class TrainingPictures:
             self.records = data.read_records(
                 patterns, camera=None, compression=compression
             )
-            refuse_unlabelled(self.records)
+            refuse_unlabelled(self.records.ids, self.records.labels)
         else:
             self.records = RecordIndex.scan(
                 patterns, image_shape=recipe.image_shape, progress=progress

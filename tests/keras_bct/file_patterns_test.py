@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from keras_bct.file_patterns import matching_files
+from keras_bct.file_patterns import matching_files, matching_paths
 
 
 @pytest.fixture
@@ -63,3 +63,11 @@ def test_nothing_and_folders_are_refused_with_the_pattern(make):
         matching_files(root / "none-*")
     with pytest.raises(FileNotFoundError, match=r"is a folder. .*folder/\*.tfrecord"):
         matching_files(root / "folder")
+
+
+def test_folders_are_matched_where_they_are_asked_for(make):
+    root = make("run[1]/a/x", "run[1]/b/x", "run[1]/c", "run1/d")
+    found = [os.path.relpath(path, root) for path in matching_paths(root / "run[1]/*")]
+    assert found == ["run[1]/a", "run[1]/b", "run[1]/c"]
+    assert matching_paths(root / "run[1]") == [str(root / "run[1]")]
+    assert matching_paths(root / "none*") == []

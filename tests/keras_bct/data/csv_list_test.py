@@ -48,12 +48,12 @@ def test_cells_left_empty_are_not_known(listed):
 
 
 def test_names_outside_latin_1_are_kept(lay_out):
-    names = ["写/真.jpg", "\U0001f408.jpg", "a\u2028b.jpg", "é.jpg"]
+    names = ["写/真.jpg", "\U0001f408.jpg", "a\u2028b.jpg", "é.jpg", "\u3000x.jpg"]
     text = "image,label\n" + "".join(f"{name},{name[0]}\n" for name in names)
     file = lay_out(dict.fromkeys(names) | {"list.csv": text}) / "list.csv"
     images = read_csv_list(file)
     assert images.ids.tolist() == names
-    assert images.labels.tolist() == ["写", "\U0001f408", "a", "é"]
+    assert images.labels.tolist() == ["写", "\U0001f408", "a", "é", "\u3000"]
 
 
 def test_list_in_another_encoding_is_named_with_its_line(listed):
