@@ -66,6 +66,7 @@ def _reserve(
             select(AdapterRow).where(
                 AdapterRow.model == model.name,
                 AdapterRow.fingerprint == candidate.fingerprint,
+                AdapterRow.state != "deleted",
             )
         ).first()
         if same is not None:

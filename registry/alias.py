@@ -9,9 +9,9 @@ from typing import Literal
 from registry.search_index import SearchIndex
 from registry.version import Version
 
-Action = Literal["bootstrap", "promote", "force", "rollback", "index"]
-"""Why an alias moved: first promotion, through the gate, past it, back, or only its
-index."""
+Action = Literal["bootstrap", "promote", "force", "rollback", "index", "delete"]
+"""Why an alias moved: first promotion, through the gate, past it, back, only its index,
+or because it was deleted; it stays where it stood then."""
 
 
 @dataclass(frozen=True)

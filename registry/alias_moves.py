@@ -72,13 +72,17 @@ def find_index(session: Session, model: str, number: int) -> IndexRow:
         NotFoundError: There is none.
     """
     row = session.scalars(
-        select(IndexRow).where(IndexRow.model == model, IndexRow.number == number)
+        select(IndexRow).where(
+            IndexRow.model == model,
+            IndexRow.number == number,
+            IndexRow.state == "registered",
+        )
     ).one_or_none()
     if row is None:
         require_model(session, model)
         numbers = session.scalars(
             select(IndexRow.number)
-            .where(IndexRow.model == model)
+            .where(IndexRow.model == model, IndexRow.state == "registered")
             .order_by(IndexRow.number)
         )
         raise NotFoundError(

@@ -62,7 +62,8 @@ Key = BigInteger().with_variant(Integer, "sqlite")
 class ReservedNumber:
     """A number of a model that is taken before its files are there.
 
-    It is `reserved` while they are copied, and `registered` when they are whole.
+    It is `reserved` while they are copied, `registered` when they are whole, and
+    `deleted` when they were removed again: history and evidence still name it.
     """
 
     id: Mapped[int] = mapped_column(Key, primary_key=True)

@@ -133,10 +133,14 @@ class Gallery(Generation):
 
     def remove_unnamed(self) -> None:
         """Removes what writers left that died before their commit."""
+        for path in self.unnamed():
+            path.unlink(missing_ok=True)
+
+    def unnamed(self) -> list[Path]:
+        """What writers left that died before their commit; for who holds the lock."""
         named = {segment.file for segment in self.segments}
-        for path in self.folder.glob("segment-*"):
-            if path.name not in named:
-                path.unlink(missing_ok=True)
+        left = [*self.folder.glob("segment-*"), self.folder / f"{MANIFEST}.partial"]
+        return [path for path in left if path.name not in named and path.exists()]
 
     def clear_after_failure(self) -> bool:
         """Removes what a commit that failed left; for who holds the lock.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from keras_bct.did_you_mean import did_you_mean
@@ -54,8 +54,17 @@ class GalleryStore(EvidenceStore):
         with self.database.writing() as session:
             require_model(session, model)
             _refuse_taken(session, name)
-            session.add(
-                GalleryRow(name=name, model=model, embedding_size=embedding_size)
+            deleted = session.get(GalleryRow, name)
+            if deleted is not None:
+                # Nobody is told of what is left of its rows.
+                shutil.rmtree(folder, ignore_errors=True)
+            session.merge(
+                GalleryRow(
+                    name=name,
+                    model=model,
+                    embedding_size=embedding_size,
+                    state="registered",
+                )
             )
             session.flush()
             # What a process left that died before it was in the database has no rows;
@@ -86,9 +95,9 @@ class GalleryStore(EvidenceStore):
             NotFoundError: There is no such gallery.
         """
         with self.database.reading() as session:
-            row = session.get(GalleryRow, check_gallery_name(name))
+            row = find_gallery(session, check_gallery_name(name))
             if row is None:
-                there = session.scalars(select(GalleryRow.name)).all()
+                there = session.scalars(_names()).all()
                 raise NotFoundError(
                     f"There is no gallery {name!r}.{did_you_mean(name, there)} The "
                     f"registry has: {', '.join(sorted(there)) or 'none'}."
@@ -97,7 +106,7 @@ class GalleryStore(EvidenceStore):
 
     def galleries(self, model: str | None = None) -> list[str]:
         """Names of all galleries, or of those of one model."""
-        query = select(GalleryRow.name).order_by(GalleryRow.name)
+        query = _names().order_by(GalleryRow.name)
         if model is not None:
             query = query.where(GalleryRow.model == model)
         with self.database.reading() as session:
@@ -345,7 +354,7 @@ class GalleryStore(EvidenceStore):
         """The gallery, or None where one of that name could be made."""
         check_gallery_name(name)
         with self.database.reading() as session:
-            if session.get(GalleryRow, name) is None:
+            if find_gallery(session, name) is None:
                 _refuse_taken(session, name)
                 return None
         return self.gallery(name)
@@ -361,8 +370,18 @@ class GalleryStore(EvidenceStore):
         return self.gallery(name)
 
 
+def find_gallery(session: Session, name: str) -> GalleryRow | None:
+    """The row of a gallery, None where there is none or it was deleted."""
+    row = session.get(GalleryRow, name)
+    return row if row is not None and row.state == "registered" else None
+
+
+def _names() -> Select[tuple[str]]:
+    return select(GalleryRow.name).where(GalleryRow.state == "registered")
+
+
 def _refuse_taken(session: Session, name: str) -> None:
-    for other in session.scalars(select(GalleryRow.name)):
+    for other in session.scalars(_names()):
         if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
             raise UsageError(
                 f"There is a gallery {other!r} already; {name!r} would lie in its "

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from registry.alias_moves import ATTEMPTS, find_index
-from registry.errors import RowsRemovedError, UsageError
-from registry.gallery_store import GalleryStore
+from registry.errors import NotFoundError, RowsRemovedError, UsageError
+from registry.gallery_store import GalleryStore, find_gallery
 from registry.names import INDICES, parse_index
 from registry.schema import IndexRow, ModelRow
 from registry.search_index import SearchIndex
@@ -223,6 +223,11 @@ class IndexStore(GalleryStore):
         from registry.fingerprint import digest_file
 
         with self.database.writing() as session:
+            if find_gallery(session, manifest.gallery) is None:
+                raise NotFoundError(
+                    f"The gallery {manifest.gallery} was deleted while it was being "
+                    "indexed. Nothing was published."
+                )
             owner = session.get_one(ModelRow, model)
             row = IndexRow(
                 model=model,
@@ -265,11 +270,30 @@ class IndexStore(GalleryStore):
 
     def indices(self, model: str | None = None) -> list[SearchIndex]:
         """All indices, or those of one model, by model and number."""
-        query = select(IndexRow).order_by(IndexRow.model, IndexRow.number)
+        query = select(IndexRow).where(IndexRow.state == "registered")
+        query = query.order_by(IndexRow.model, IndexRow.number)
         if model is not None:
             query = query.where(IndexRow.model == model)
         with self.database.reading() as session:
             return [self._index(row) for row in session.scalars(query)]
+
+
+@contextlib.contextmanager
+def nobody_builds(folder: Path) -> Iterator[bool]:
+    """Whether no process builds an index in a model's folder, and keeps it so."""
+    if not folder.is_dir():
+        yield False
+        return
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

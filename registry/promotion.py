@@ -142,6 +142,10 @@ def promote(
                 continue
             if _newest_evidence(session, candidate) != newest:
                 continue
+            # Raises where one of them was deleted meanwhile.
+            find(session, model, number)
+            if served is not None and served is not now_at.index:
+                find_index(session, model, served.number)
             return move(
                 session,
                 model,

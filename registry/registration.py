@@ -87,6 +87,7 @@ def _reserve(
             select(VersionRow).where(
                 VersionRow.model == model,
                 VersionRow.fingerprint == candidate.fingerprint,
+                VersionRow.state != "deleted",
             )
         ).first()
         if same is not None:

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from registry.deletion_store import DeletionStore
 from registry.errors import IntegrityError, NotFoundError, RowsRemovedError
 from registry.names import GALLERIES
-from registry.serving_store import ServingStore
 from registry.store import Store
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from registry.progress import Reporter
 
 
-class Registry(ServingStore):
+class Registry(DeletionStore):
     """Versions, adapters, aliases, evidence, galleries and indices.
 
     Each part stands in its own file: `VersionStore`, `AdapterStore`, `AliasStore`,
-    `EvidenceStore`, `GalleryStore`, `IndexStore`, `ServingStore`.
+    `EvidenceStore`, `GalleryStore`, `IndexStore`, `ServingStore`, `DeletionStore`.
 
     Example:
         >>> import tempfile

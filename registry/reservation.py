@@ -221,10 +221,7 @@ def clear_dead(
         Names of what was cleared.
     """
     with database.writing() as session:
-        rows = session.scalars(
-            select(kind).where(kind.model == model, kind.state != "registered")
-        ).all()
-        dead = [row for row in rows if _is_dead(row)]
+        dead = find_dead(session, kind, model)
         # Taken away from its writer first: should it wake up, it cannot publish
         # files that are being removed.
         for row in dead:
@@ -233,6 +230,14 @@ def clear_dead(
         root.remove(*row.folder)
         _forget(database, row)
     return [row.name for row in dead]
+
+
+def find_dead(session: Session, kind: type[Row], model: str | None = None) -> list[Row]:
+    """The reservations whose writers died on the way, of a model or of all."""
+    query = select(kind).where(kind.state.not_in(("registered", "deleted")))
+    if model is not None:
+        query = query.where(kind.model == model)
+    return [row for row in session.scalars(query) if _is_dead(row)]
 
 
 def _is_dead(row: VersionRow | AdapterRow) -> bool:

@@ -119,7 +119,7 @@ def plan_rollback(
     now_at = standing(session, model, alias)
     if now_at.version is None:
         raise no_alias(session, model, alias)
-    moves = _live_moves(session, model, alias)
+    moves = live_moves(session, model, alias)
     if to is None:
         first = _last_move(moves, model, alias, now_at.version)
     else:
@@ -135,6 +135,12 @@ def plan_rollback(
     if first.from_index_id is not None:
         earlier = session.get_one(IndexRow, first.from_index_id)
     to_serve = earlier if index is None else find_index(session, model, index)
+    if to_serve is not None and to_serve.state != "registered":
+        raise RegistryError(
+            f"{model}@{alias} cannot go back to {_index_name(to_serve)}, which was "
+            f"deleted. Build another (`{command} index {to_serve.gallery}`) and name "
+            "it by --index."
+        )
     reasons = _left_behind(
         session, version, now_at, earlier, to_serve, galleries, command, alias
     )
@@ -236,7 +242,7 @@ def rollback(
         )
 
 
-def _live_moves(session: Session, model: str, alias: str) -> list[AliasMoveRow]:
+def live_moves(session: Session, model: str, alias: str) -> list[AliasMoveRow]:
     """The moves that stand, the last one first: no rollbacks, and none undone by one.
 
     A rollback undoes a move and all that came after it.
@@ -318,7 +324,9 @@ def _left_behind(
         places[where] = served.gallery, served.fingerprints
     names = {row.gallery for row in (served, earlier, to_serve) if row is not None}
     if not names:
-        query = select(GalleryRow.name).where(GalleryRow.model == version.model)
+        query = select(GalleryRow.name).where(
+            GalleryRow.model == version.model, GalleryRow.state == "registered"
+        )
         names = set(session.scalars(query))
     if names and galleries is not None:
         from registry.gallery import Gallery

@@ -137,6 +137,10 @@ class IndexRow(Base):
     distance: Mapped[str] = mapped_column(String(16))
     rows: Mapped[int]
     recall_at_10: Mapped[float]
+    state: Mapped[str] = mapped_column(
+        String(16), default="registered", server_default="registered"
+    )
+    """`registered` or `deleted`; the history of aliases still names what is deleted."""
     manifest_sha256: Mapped[str] = mapped_column(String(64))
     created: Mapped[datetime] = mapped_column(default=now)
 
@@ -148,6 +152,10 @@ class GalleryRow(Base):
 
     name: Mapped[str] = mapped_column(String(400), primary_key=True)
     model: Mapped[str] = mapped_column(ForeignKey("models.name"), index=True)
+    state: Mapped[str] = mapped_column(
+        String(16), default="registered", server_default="registered"
+    )
+    """`registered` or `deleted`; the history of aliases still names what is deleted."""
     embedding_size: Mapped[int]
     created: Mapped[datetime] = mapped_column(default=now)
 

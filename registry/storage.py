@@ -148,14 +148,23 @@ class ArtifactRoot:
             raise
         return digest
 
+    def size(self, *parts: str) -> int:
+        """Bytes of a file, or of all files below a folder; 0 when it is not there."""
+        with contextlib.suppress(FileNotFoundError):
+            return int(self._fs.du(self._name(self.location(*parts))))
+        return 0
+
     def remove(self, *parts: str) -> None:
         """Removes a folder with all that is below it; nothing when it is not there.
 
-        `saved_model.pb` goes first, so that no server takes a half removed version.
+        `saved_model.pb` or `manifest.json` goes first, so that no server takes a half
+        removed version, and who reads is told that it is gone and not that it is
+        damaged.
         """
         name = self._name(self.location(*parts))
-        with contextlib.suppress(FileNotFoundError):
-            self._fs.rm_file(f"{name}/saved_model.pb")
+        for first in ("saved_model.pb", "manifest.json"):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                self._fs.rm_file(f"{name}/{first}")
         with contextlib.suppress(FileNotFoundError):
             self._fs.rm(name, recursive=True)
 

@@ -15,8 +15,10 @@ from absl import app, flags
 from keras_bct.command_line import CommandParser, escape_what_cannot_be_printed
 from registry.cli import (
     adapter,
+    delete,
     evaluate,
     gallery,
+    gc,
     index,
     init,
     lineage,
@@ -48,6 +50,8 @@ COMMANDS: tuple[Command, ...] = (
     index.COMMAND,
     search.COMMAND,
     serving_config.COMMAND,
+    delete.COMMAND,
+    gc.COMMAND,
 )
 
 _DESCRIPTION = """\
