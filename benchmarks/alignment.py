@@ -184,7 +184,11 @@ def memory(run: Runner, size: int) -> list[Figure]:
     def peak(name: str, count: int) -> float:
         script = f"from benchmarks.alignment import print_{name}; print_{name}({count})"
         done = subprocess.run(
-            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+            [sys.executable, "-c", script],
+            check=True,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
         )
         return float(done.stdout) / _MIB
 

@@ -148,7 +148,11 @@ def memory(run: Runner, size: int) -> list[Figure]:
     """The peak of mAP, CMC and TAR above the embeddings, in a process of its own."""
     script = f"from benchmarks.evaluation import print_peak; print_peak({size})"
     done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     name = f"peak of mAP, CMC and TAR at {size:,} x {size:,}, GiB above the embeddings"
     return [Figure(name, float(done.stdout) / 2**30, 1.5)]

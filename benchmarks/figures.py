@@ -56,12 +56,12 @@ def peak_above(work: Callable[[], object]) -> int:
     """How many bytes more than before are resident at the peak of some work."""
 
     def resident(name: str) -> int:
-        for line in Path("/proc/self/status").read_text().splitlines():
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
             if line.startswith(name):
                 return int(line.split()[1]) * 1024
         raise OSError(f"/proc/self/status has no {name}")
 
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = resident("VmRSS")
     work()
     return resident("VmHWM") - before
@@ -115,5 +115,7 @@ def print_figures(parts: Parts, arguments: argparse.Namespace) -> int:
             }
             for figure in figures
         ]
-        Path(arguments.json).write_text(json.dumps(rows, indent=2) + "\n")
+        Path(arguments.json).write_text(
+            json.dumps(rows, indent=2) + "\n", encoding="utf-8"
+        )
     return int(not arguments.quick and not all(figure.holds for figure in figures))

@@ -187,7 +187,11 @@ def memory(run: Runner, steps: int) -> list[Figure]:
     """
     script = f"from benchmarks.training import print_peak; print_peak({steps})"
     done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
     )
     rows = 4 * LARGE_CLASSES * LARGE_COMPONENTS
     name = (

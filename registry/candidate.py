@@ -148,7 +148,7 @@ def _declared(directory: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidModelError(f"{path} is not JSON: {error}.") from error
     if not isinstance(content, dict) or content.get("schema") != 1:

@@ -27,7 +27,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         RegistryError: A newer release wrote it.
     """
     try:
-        content = json.loads((folder / MANIFEST).read_text())
+        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         schema = content["schema"]
         if schema not in (1, 2, SCHEMA):
             raise RegistryError(
@@ -58,7 +58,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
     """Puts a new generation in the place of the one before, in one step."""
     partial = folder / f"{MANIFEST}.partial"
-    with open(partial, "w") as file:
+    with open(partial, "w", encoding="utf-8") as file:
         json.dump({"schema": SCHEMA, **content}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())

@@ -147,7 +147,7 @@ def _write(
         if path.is_file()
     }
     manifest = manifest_of(files)
-    with open(folder / MANIFEST, "w") as file:
+    with open(folder / MANIFEST, "w", encoding="utf-8") as file:
         json.dump(
             {"schema": SCHEMA, **asdict(manifest)}, file, indent=1, sort_keys=True
         )
@@ -245,7 +245,8 @@ def _refuse_cut_short(folder: Path) -> None:
 
 def _make_relative(assets: Path) -> None:
     """Scann 1.3 writes absolute paths, which would not survive a move."""
-    text = assets.read_text()
+    text = assets.read_text(encoding="utf-8")
     assets.write_text(
-        re.sub(r'asset_path: "(?:[^"]*/)?([^"/]+)"', r'asset_path: "\1"', text)
+        re.sub(r'asset_path: "(?:[^"]*/)?([^"/]+)"', r'asset_path: "\1"', text),
+        encoding="utf-8",
     )

@@ -171,13 +171,14 @@ def _load(folder: Path) -> Any:
     with tempfile.TemporaryDirectory(prefix="scann-") as passing:
         own = (folder / "scann").absolute()
         shutil.copy(own / "scann_config.pb", passing)
-        text = (own / "scann_assets.pbtxt").read_text()
+        text = (own / "scann_assets.pbtxt").read_text(encoding="utf-8")
         Path(passing, "scann_assets.pbtxt").write_text(
             re.sub(
                 r'asset_path: "([^"/]+)"',
                 lambda match: f'asset_path: "{own.as_posix()}/{match.group(1)}"',
                 text,
-            )
+            ),
+            encoding="utf-8",
         )
         return import_scann().scann_ops_pybind.load_searcher(passing)
 

@@ -57,7 +57,9 @@ class Writer:
 def _machine() -> str:
     try:
         namespace = os.readlink("/proc/self/ns/pid")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = (
+            Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+        )
     except OSError:
         namespace = boot = ""
     return f"{platform.node()} {boot} {namespace}"
@@ -65,7 +67,7 @@ def _machine() -> str:
 
 def _started(pid: int) -> int | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     # The command may hold spaces and brackets; fields count from the last bracket.

@@ -93,7 +93,7 @@ class Environment:
     def read_stamp(self) -> Stamp | None:
         """Returns the stamp, or None where no install was ever finished here."""
         try:
-            stamp = Stamp(**json.loads(self.stamp.read_text()))
+            stamp = Stamp(**json.loads(self.stamp.read_text(encoding="utf-8")))
         except (OSError, TypeError, ValueError):
             return None
         moved = stamp.directory != str(self.directory)
@@ -103,7 +103,7 @@ class Environment:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Holds off a second make while one is installing."""
-        with self.requirements.open() as file:
+        with self.requirements.open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
@@ -153,7 +153,9 @@ class Environment:
             older: True for Python 3.10, False for 3.11 and newer.
         """
         lines = re.findall(
-            rf"^{re.escape(name)}==(\S+)(.*)$", self.requirements.read_text(), re.M
+            rf"^{re.escape(name)}==(\S+)(.*)$",
+            self.requirements.read_text(encoding="utf-8"),
+            re.M,
         )
         for version, marker in lines:
             if ("< '3.11'" in marker) == older or "'3.11'" not in marker:
@@ -193,7 +195,7 @@ class Environment:
 
     def _write_stamp(self, stamp: Stamp) -> None:
         partial = self.stamp.with_suffix(".partial")
-        partial.write_text(json.dumps(asdict(stamp), indent=2) + "\n")
+        partial.write_text(json.dumps(asdict(stamp), indent=2) + "\n", encoding="utf-8")
         os.replace(partial, self.stamp)
 
 

@@ -155,7 +155,9 @@ def _candidates(accepted: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, st
     for name in names:
         # --system: not the virtual environment that we are about to replace.
         command = [uv, "python", "find", "--system", "--no-python-downloads", name]
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", check=False
+        )
         if found.returncode == 0:
             yield found.stdout.strip(), "through uv"
 
@@ -172,6 +174,7 @@ def _probe(path: str) -> _Answer | None:
             [path, "-c", _PROBE],
             capture_output=True,
             text=True,
+            encoding="utf-8",
             timeout=60,
             check=True,
         )

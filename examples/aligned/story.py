@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.configuration import read_yaml
 from keras_bct.data import glyphs, read_records, write_records
 from keras_bct.data.glyph_records import to_records
@@ -47,6 +48,7 @@ class Story:
 
 def main() -> None:
     """Tells the story into `--output`."""
+    escape_what_cannot_be_printed()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=pathlib.Path, default="out/aligned")
     output = parser.parse_args().output.resolve()

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from examples.kanji import report
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.data import glyphs, read_records
 from keras_bct.data.glyph_records import write_directory
 from keras_bct.evaluation import Protocol
@@ -36,6 +37,7 @@ SEARCHED = 8
 
 def main() -> None:
     """Runs the demo into `--output`."""
+    escape_what_cannot_be_printed()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "out" / "demo")
     # The installation belongs to the demo's 20 minutes; make knows when it began.
@@ -65,7 +67,9 @@ def main() -> None:
         Protocol.from_yaml(output / "data" / "kanji-test.yaml").gate_metrics,
     )
     (output / "report.html").write_text(page, encoding="utf-8")
-    (output / "summary.json").write_text(json.dumps(summary, indent=2))
+    (output / "summary.json").write_text(
+        json.dumps(summary, indent=2), encoding="utf-8"
+    )
 
     heading, *rows = report.table_rows(summary)
     table = Table(*(Column(text, overflow="fold", min_width=8) for text in heading))

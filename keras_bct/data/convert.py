@@ -12,6 +12,7 @@ import pathlib
 import sys
 from collections.abc import Callable, Sequence
 
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.data import ijbc, imagenet, market1501, places, vggface2
 from keras_bct.data.class_split import first_share
 from keras_bct.data.csv_list import read_csv_list
@@ -29,6 +30,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Returns:
         0, or 2 for a set that is not as it should be.
     """
+    escape_what_cannot_be_printed()
     options = _parser().parse_args(arguments)
     options.written = []
     try:

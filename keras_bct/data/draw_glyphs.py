@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import ImageFont
 
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.data.glyphs import Glyphs
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.typefaces import Typeface, load_typefaces
@@ -212,6 +213,7 @@ def _faces(wanted: str) -> tuple[Typeface, ...]:
 
 def run(arguments: Sequence[str]) -> int:
     """Draw what the command line asks for and write it to one file."""
+    escape_what_cannot_be_printed()
     parser = argparse.ArgumentParser(
         prog="python -m keras_bct.data.draw_glyphs",
         description="Draw kanji in the typefaces of Debian's font packages.",

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.data.glyphs import Glyphs, load
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.records import ImageRecords, write_records
@@ -98,6 +99,7 @@ def _png(picture: npt.NDArray[np.uint8]) -> bytes:
 
 def run(arguments: Sequence[str]) -> int:
     """Write the directory that the command line names."""
+    escape_what_cannot_be_printed()
     parser = argparse.ArgumentParser(
         prog="python -m keras_bct.data.glyphs",
         description="Write the TFRecords and protocols of the kanji.",

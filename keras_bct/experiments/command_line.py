@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from keras_bct.command_line import escape_what_cannot_be_printed
 from keras_bct.experiments.bct.catalogue import PUBLISHED, Size
 from keras_bct.experiments.bct.tables import CHOICE, TABLES
 from keras_bct.experiments.fastfill.names import FASTFILL_NAMES
@@ -30,6 +31,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     tables = (*TABLES, CHOICE)
     names = [*(table.name for table in tables), *FASTFILL_NAMES]
+    escape_what_cannot_be_printed()
     parser = argparse.ArgumentParser(
         prog="python -m keras_bct.experiments",
         description="Make the tables of BCT and of FastFill on the kanji.",

@@ -58,5 +58,9 @@ def test_is_for_python_3_10_to_3_13(wheel):
     assert metadata["Requires-Python"] == "<3.14,>=3.10"
 
 
-def test_gives_the_registry_command(wheel):
-    assert "registry = registry.cli.main:run" in read(wheel, "entry_points.txt")
+def test_gives_the_commands(wheel):
+    commands = read(wheel, "entry_points.txt").split("[console_scripts]")[1]
+    assert commands.split("\n\n")[0].strip().splitlines() == [
+        "keras-bct = keras_bct.__main__:main",
+        "registry = registry.cli.main:run",
+    ]

@@ -79,7 +79,7 @@ def CompatibilityEvaluator(  # noqa: N802 - a component is named like a class
         for number, one in enumerate(older, start=1):
             measured = _measure(registry, model, one, protocol, paragon)
             pathlib.Path(evidence.uri, evidence_file(number)).write_text(
-                json.dumps(dataclasses.asdict(measured))
+                json.dumps(dataclasses.asdict(measured)), encoding="utf-8"
             )
             if number == 1:
                 evidence.protocol_digest = measured.protocol_digest

@@ -87,7 +87,7 @@ def RegistryPusher(  # noqa: N802 - a component is named like a class
         version = registry.version(error.version)
     adapters = [] if adapter is None else _register(registry, adapter)
     for path in sorted(pathlib.Path(evidence.uri).glob("evidence*.json")):
-        measured = json.loads(path.read_text())
+        measured = json.loads(path.read_text(encoding="utf-8"))
         registry.add_evidence(from_mapping(Evidence, measured, source=str(path)))
     reasons = blessing.get_string_custom_property("reasons").splitlines()
     pushed = model_utils.is_model_blessed(blessing)

@@ -102,7 +102,8 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
                 "fingerprints": dict(published.fingerprints),
                 "adapters": dict(published.adapters),
             }
-        )
+        ),
+        encoding="utf-8",
     )
 
 

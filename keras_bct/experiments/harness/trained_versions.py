@@ -152,7 +152,7 @@ class TrainedVersions:
     def _one_at_a_time(self) -> Iterator[None]:
         """Waits for other processes' trainings; a killed process lets go by itself."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        with (self.directory / "training.lock").open("w") as lock:
+        with (self.directory / "training.lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
