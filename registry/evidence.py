@@ -92,6 +92,25 @@ class Evidence:
         """Sentences on what the numbers rest on and what they cannot resolve."""
         return tuple(json.loads(self.comparison)["warnings"])
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many items and pairs there were, and how many were left out."""
+        counts: dict[str, int] = json.loads(self.comparison)["counts"]
+        return counts
+
+    def gain_interval(self, metric: str) -> tuple[float, float] | None:
+        """The interval of a metric's gain, as sure as that of its difference.
+
+        Returns:
+            Its two ends; None where the gain has no value, or none of its replicates.
+        """
+        from keras_bct.evaluation import Comparison
+
+        (confidence,) = (m.confidence for m in self.metrics if m.metric == metric)
+        measured = Comparison.from_json(self.comparison)[metric]
+        interval = measured.gain_interval(confidence)
+        return interval if interval and math.isfinite(interval[0]) else None
+
     @classmethod
     def from_row(cls, row: EvidenceRow) -> Evidence:
         """Reads a row of the database."""

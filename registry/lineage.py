@@ -179,6 +179,9 @@ def _draw(
         )
         for metric in link.evidence.metrics:
             gain = "" if metric.gain is None else f", gain {100 * metric.gain:.1f} %"
+            ends = link.evidence.gain_interval(metric.metric)
+            if ends is not None:
+                gain += f" [{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
             lines.append(
                 f"{rest}{bar}    {metric.metric}: M(new,old) {metric.new_old:.4f}, "
                 f"M(old,old) {metric.old_old:.4f}, difference "

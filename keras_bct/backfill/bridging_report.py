@@ -80,6 +80,9 @@ class BridgingReport:
             for name, metric in self.comparison.metrics.items():
                 low, high = metric.difference_interval(self.comparison.confidence)
                 gain = "none" if metric.gain is None else f"{metric.gain:.1%}"
+                ends = metric.gain_interval(self.comparison.confidence)
+                if ends is not None:
+                    gain += f" ({ends[0]:.1%} to {ends[1]:.1%})"
                 lines.append(
                     f"{name}: M(old, old) {metric.old_old:.4f}, bridged "
                     f"{metric.new_old:.4f} (difference {low:+.4f} to {high:+.4f}), "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from registry.cli.output import number, table, to_plain
+from registry.cli.output import interval, number, table, to_plain
 from registry.evidence import Evidence
 from registry.registry import Registry
 
@@ -31,9 +31,9 @@ def evidence_table(registry: Registry, evidence: Sequence[Evidence]) -> str:
             metric.metric,
             number(metric.old_old),
             number(metric.new_old),
-            f"[{metric.low:+.4f}, {metric.high:+.4f}]",
+            interval((metric.low, metric.high), "+.4f"),
             number(metric.new_new),
-            number(metric.gain),
+            f"{number(metric.gain)} " + interval(item.gain_interval(metric.metric)),
             item.answer,
         ]
         for item in evidence
@@ -57,4 +57,11 @@ def evidence_table(registry: Registry, evidence: Sequence[Evidence]) -> str:
 
 def evidence_document(evidence: Evidence) -> dict[str, Any]:
     """The same with all that is known of it, for programs."""
-    return {**to_plain(evidence), "warnings": list(evidence.warnings)}
+    document = to_plain(evidence)
+    for metric in document["metrics"]:
+        metric["gain_interval"] = to_plain(evidence.gain_interval(metric["metric"]))
+    return {
+        **document,
+        "counts": evidence.counts,
+        "warnings": list(evidence.warnings),
+    }

@@ -85,6 +85,15 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def interval(ends: tuple[float, float] | None, form: str = ".4f") -> str:
+    """An interval in brackets; nothing where there is none.
+
+    >>> interval((-0.1, 0.25), "+.2f"), interval(None)
+    ('[-0.10, +0.25]', '')
+    """
+    return "" if ends is None else f"[{ends[0]:{form}}, {ends[1]:{form}}]"
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """A measured number; a dash where there is none.
 

@@ -51,6 +51,28 @@ def test_list_is_json_for_programs(run, promoted):
     assert (second["number"], second["predecessor"]) == (2, "glyphs/1")
 
 
+def test_a_gain_is_shown_with_its_interval(run, promoted, make_evidence):
+    promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1", gain=0.6))
+
+    table = run("show", "glyphs/2").out
+    tree = run("lineage", "glyphs").out
+    (found,) = run("--json", "show", "glyphs/2").json["evidence"]
+
+    # 95 % of the made-up replicates lie within 0.0039 of the gain.
+    assert "0.6000 [0.5961, 0.6039]" in table
+    assert "gain 60.0 % [59.6, 60.4]" in tree
+    low, high = found["metrics"][0]["gain_interval"]
+    assert (low, high) == pytest.approx((0.5961, 0.6039), abs=1e-4)
+    assert found["counts"] == {"queries": 400, "gallery": 400}
+
+
+def test_without_a_gain_there_is_no_interval(run, promoted, make_evidence):
+    promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1"))
+
+    (found,) = run("--json", "show", "glyphs/2").json["evidence"]
+    assert found["metrics"][0]["gain_interval"] is None
+
+
 def test_show_tells_all_of_a_version(run, promoted, make_evidence):
     promoted.add_evidence(make_evidence("glyphs/2", "glyphs/1", difference=-0.7))
     shown = run("show", "glyphs/2").out
