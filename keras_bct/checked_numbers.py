@@ -6,7 +6,10 @@ import math
 import numbers
 import operator
 import sys
+from dataclasses import fields
 from typing import Any
+
+import numpy as np
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -77,3 +80,28 @@ def plain_seed(seed: int | None) -> int | None:
         3
     """
     return None if seed is None else operator.index(seed)
+
+
+def make_plain(settings: Any) -> None:
+    """Make NumPy's scalars among the fields of a frozen dataclass Python's own.
+
+    What is written as JSON, and what a digest is taken of, knows no others.
+
+    Args:
+        settings: The dataclass, changed in place: for its `__post_init__`.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> import numpy as np
+        >>> @dataclass(frozen=True)
+        ... class Settings:
+        ...     steps: int
+        ...     def __post_init__(self):
+        ...         make_plain(self)
+        >>> type(Settings(np.int64(3)).steps)
+        <class 'int'>
+    """
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, np.generic):
+            object.__setattr__(settings, field.name, value.item())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_bct.checked_choice import check_choice
+from keras_bct.checked_numbers import make_plain
 from keras_bct.configuration import from_mapping
 from keras_bct.distances import DISTANCES
 from keras_bct.evaluation.metric_name import MetricName
@@ -88,6 +89,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         """Checks the confidence and the least gain."""
+        make_plain(self)
         check_confidence(self.confidence)
         if self.min_gain is not None and not math.isfinite(self.min_gain):
             raise ValueError(
@@ -114,6 +116,7 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         """Checks the number of replicates, the seed and the unit."""
+        make_plain(self)
         if self.replicates < 100:
             raise ValueError(
                 "`replicates` should be at least 100 for an interval to mean "
@@ -174,6 +177,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         """Checks every value, and the values against each other."""
+        make_plain(self)
         if not self.name:
             raise ValueError("`name` should not be empty.")
         check_choice("distance", self.distance, DISTANCES)

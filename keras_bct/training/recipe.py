@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from keras_bct.checked_choice import check_choice
+from keras_bct.checked_numbers import make_plain
 from keras_bct.training.settings import (
     CriterionSettings,
     DataSettings,
@@ -115,6 +116,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
+        make_plain(self)
         for name, choices in (
             ("method", METHODS),
             ("backbone", GLYPH_NETWORKS + RESNETS),

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 
 from keras_bct.checked_choice import check_choice
+from keras_bct.checked_numbers import make_plain
 
 OPTIMIZERS = ("adamw", "sgd")
 SCHEDULES = ("cosine", "steps")
@@ -68,6 +69,7 @@ class OptimizerSettings:
 
     def __post_init__(self) -> None:
         """Checks the ranges."""
+        make_plain(self)
         check_choice("optimizer.name", self.name, OPTIMIZERS)
         check_choice("optimizer.schedule", self.schedule, SCHEDULES)
         if not 0 <= self.momentum < 1:
@@ -109,6 +111,7 @@ class CriterionSettings:
 
     def __post_init__(self) -> None:
         """Checks the range."""
+        make_plain(self)
         if self.patience is not None and self.patience < 1:
             raise ValueError(
                 "`criterion.patience` should be at least 1, or null to train to the "

@@ -8,6 +8,8 @@ import pytest
 from keras_bct import layers, losses, models
 from keras_bct.alignment import AlignmentRecipe
 from keras_bct.data import ColourDistortion, HorizontalFlip, Misalignment
+from keras_bct.evaluation import Bootstrap, Gate, Protocol, Source
+from keras_bct.training import OptimizerSettings, Recipe
 
 ONE, TWO, SEED = np.float32(1), np.int64(2), np.int64(3)
 TRUE = np.bool_(True)
@@ -70,3 +72,35 @@ def test_a_recipes_settings_become_pythons_own():
     recipe = AlignmentRecipe(unit_length=TRUE, seed=SEED, learning_rate=np.float32(0.5))
     assert recipe == AlignmentRecipe(unit_length=True, seed=3, learning_rate=0.5)
     assert type(recipe.unit_length) is bool
+
+
+def test_a_sweep_trains_under_the_digest_of_pythons_own_numbers():
+    def recipe(number, whole):
+        return Recipe(
+            method="beta",
+            learning_rate=number(0.5),
+            optimizer=OptimizerSettings(momentum=number(0.5)),
+            influence_weight=number(2),
+            embedding_size=whole(8),
+            width=whole(4),
+            steps=whole(10),
+            seed=whole(3),
+        )
+
+    swept = json.dumps(recipe(np.float32, np.int64).digested(), sort_keys=True)
+    assert swept == json.dumps(recipe(float, int).digested(), sort_keys=True)
+
+
+def test_a_protocol_has_the_digest_of_pythons_own_numbers():
+    def protocol(number, whole):
+        return Protocol(
+            name="faces",
+            queries=Source("embeddings", "queries.npz"),
+            gallery=Source("embeddings", "gallery.npz"),
+            metrics=("retrieval/mAP",),
+            first_components=whole(8),
+            gate=Gate(confidence=number(0.75), min_gain=number(0.5)),
+            bootstrap=Bootstrap(replicates=whole(200), seed=whole(3)),
+        )
+
+    assert protocol(np.float32, np.int64).digest() == protocol(float, int).digest()
