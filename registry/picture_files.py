@@ -57,7 +57,7 @@ def read_pictures(names: Sequence[str]) -> ImageRecords:
                     records.append(path)
         if files:
             lists.append(_unlabelled(list(map(os.path.basename, files)), files))
-        parts = [part.read() for part in lists]
+        parts = [part.read(preparation=None) for part in lists]
         if records:
             parts.append(read_records(records))
         return _joined(parts)

@@ -6,17 +6,22 @@ import collections
 import dataclasses
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from keras_bct.data.own_size import OwnSize
 
 if TYPE_CHECKING:
     from keras_bct.data.records import ImageRecords
 
 _NAMED_IN_ERRORS = 3
 _COLUMNS = ("labels", "cameras", "templates", "media", "boxes", "landmarks")
+
+Prepare = Callable[..., bytes]
+"""From a file's bytes, `box` and `landmarks` to those of a record."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,22 +110,51 @@ class ImageList:
             )
         return self.take(np.isin(self.labels, list(names)))
 
-    def read(self) -> ImageRecords:
-        """Read every file into memory, as it is.
+    def read(self, preparation: Prepare | None = OwnSize()) -> ImageRecords:  # noqa: B008 - frozen
+        """Read every picture into memory.
+
+        Args:
+            preparation: a `Preparation` or `OwnSize`; None: the bytes as they are.
 
         Raises:
             FileNotFoundError: a file that is not there; the message names the id.
+            ValueError: one that cannot be decoded; the message names id and file.
         """
         from keras_bct.data.records import ImageRecords
 
         return ImageRecords(
             ids=self.ids,
-            images=[self.read_bytes(row) for row in range(len(self))],
+            images=[self.prepared(row, preparation) for row in range(len(self))],
             labels=self.labels,
             cameras=self.cameras,
             templates=self.templates,
             media=self.media,
         )
+
+    def prepared(self, row: int, preparation: Prepare | None) -> bytes:
+        """Read and prepare one picture.
+
+        Args:
+            row: which one.
+            preparation: as for `read`.
+
+        Raises:
+            FileNotFoundError: the file is not there; the message names the id.
+            ValueError: it cannot be decoded; the message names id and file.
+        """
+        image = self.read_bytes(row)
+        if preparation is None:
+            return image
+        try:
+            return preparation(
+                image,
+                box=None if self.boxes is None else self.boxes[row],
+                landmarks=None if self.landmarks is None else self.landmarks[row],
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"{self.paths[row]} (id {str(self.ids[row])!r}): {error}"
+            ) from error
 
     def read_bytes(self, row: int) -> bytes:
         """Read one file.

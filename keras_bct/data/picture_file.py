@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 from PIL.TiffImagePlugin import TiffImageFile
 
 # Pillow knows many more, some of which run another program on the file (EPS) or are
@@ -38,9 +38,11 @@ def open_picture(image: bytes) -> Image.Image:
         picture.load()
     # Pillow's readers raise whatever their parsing runs into.
     except Exception as error:
+        # Its own words are about an object in memory.
+        unknown = isinstance(error, UnidentifiedImageError)
         raise ValueError(
-            f"expected a picture that can be decoded. Received: {len(image)} bytes, "
-            f"{error}"
+            f"expected a picture that can be decoded. Received: {len(image)} bytes"
+            f"{' of no known format' if unknown else f', {error}'}"
         ) from error
     return picture
 

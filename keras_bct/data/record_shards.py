@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import tensorflow as tf
 
-from keras_bct.data.image_list import ImageList
-from keras_bct.data.image_preparation import Preparation
+from keras_bct.data.image_list import ImageList, Prepare
 from keras_bct.data.own_size import OwnSize
 from keras_bct.data.records import serialise
 from keras_bct.progress import progress_bar
@@ -24,7 +23,7 @@ def write_shards(
     name: str,
     images: ImageList,
     *,
-    preparation: Preparation | OwnSize | None = None,
+    preparation: Prepare | None = OwnSize(),  # noqa: B008 - frozen
     shards: int = 1,
     skip_unreadable: bool = False,
     progress: bool = True,
@@ -38,8 +37,8 @@ def write_shards(
         directory: made when it is not there.
         name: what the files are named after.
         images: the pictures.
-        preparation: how they are brought to one size, or to a format that TensorFlow
-            reads; None: the bytes as they are.
+        preparation: a `Preparation`, which brings them to one size, or `OwnSize`; None:
+            the bytes as they are.
         shards: how many files.
         skip_unreadable: leave out pictures that cannot be read or decoded, each with
             a line on standard error, where otherwise the first one is an error.
@@ -90,7 +89,7 @@ def write_shards(
 def _prepared(
     images: ImageList,
     rows: range,
-    preparation: Preparation | OwnSize | None,
+    preparation: Prepare | None,
     skip_unreadable: bool,
     workers: ThreadPoolExecutor,
 ) -> Iterator[tuple[int, bytes | None]]:
@@ -98,22 +97,12 @@ def _prepared(
 
     def prepare(row: int) -> bytes | None:
         try:
-            image = images.read_bytes(row)
-            if preparation is None:
-                return image
-            return preparation(
-                image,
-                box=None if images.boxes is None else images.boxes[row],
-                landmarks=None if images.landmarks is None else images.landmarks[row],
-            )
+            return images.prepared(row, preparation)
         except (ValueError, OSError) as error:
-            complaint = f"{images.paths[row]} (id {str(images.ids[row])!r}): {error}"
-            if skip_unreadable:
-                print(f"left out: {complaint}", file=sys.stderr)
-                return None
-            if isinstance(error, OSError):
+            if not skip_unreadable:
                 raise
-            raise ValueError(complaint) from error
+            print(f"left out: {error}", file=sys.stderr)
+            return None
 
     for start in range(rows.start, rows.stop, _PREPARED_TOGETHER):
         chunk = range(start, min(start + _PREPARED_TOGETHER, rows.stop))
