@@ -54,8 +54,8 @@ def text_column(name: str, values: Any, *, required: bool = False) -> NDArray[np
 def _column(name: str, values: Any) -> NDArray[np.str_]:
     if hasattr(values, "to_pylist"):
         kind = str(values.type)
-        if kind in ("halffloat", "float"):
-            # They have fewer digits than Python's floats, of which a list would be.
+        if kind in ("halffloat", "float", "double", "string", "binary"):
+            # Short floats have fewer digits than Python's, of which a list would be.
             values = np.asarray(values)
         else:
             # A list, as NumPy would make floats of integers with nulls.
@@ -79,7 +79,14 @@ def _column(name: str, values: Any) -> NDArray[np.str_]:
         if values.dtype.kind in "Uiu":
             return values.astype(np.str_, copy=False)
     return np.array(
-        [_text(name, row, value) for row, value in enumerate(values)], np.str_
+        [
+            # Most are plain: no call for each of a million of them.
+            value
+            if type(value) is str and value.isascii() and value[-1:] != "\0"
+            else _text(name, row, value)
+            for row, value in enumerate(values)
+        ],
+        np.str_,
     )
 
 

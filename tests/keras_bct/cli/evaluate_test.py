@@ -370,3 +370,51 @@ def test_the_curve_leads_from_the_old_gallery_to_the_new_one(folder):
 def test_a_curve_without_the_new_gallery_is_refused(folder, capsys):
     assert run(folder, "--curve") == 2
     assert "--new-gallery" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("id", None, "`id` .*none in row 1"),
+        ("id", b"\xff", "`id` .*row 1"),
+        ("label", ["x"], "`label` .*row"),
+        ("embedding", [1.0], "'embedding' .*row 0 and 1 in row 1"),
+        ("embedding", None, "'embedding' .*none in row 1"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named_with_its_file(
+    folder, capsys, column, value, message
+):
+    items = side(folder, "old-queries")
+    table = {
+        "id": items.ids.tolist(),
+        "label": items.labels.tolist(),
+        "camera": items.cameras.tolist(),
+        "embedding": items.embeddings.tolist(),
+    }
+    if isinstance(value, bytes):
+        table[column] = [name.encode() for name in table[column]]
+    if column == "label":
+        table[column] = [["x"] for _ in table[column]]
+    table[column][1] = value
+    parquet.write_table(pa.table(table), folder / "odd.parquet")
+
+    assert run(folder, "--queries", str(folder / "odd.parquet")) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.fullmatch(rf"error: \S*odd\.parquet: .*{message}.*\n", captured.err)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".parquet", ".arrow"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x93NUMPY", b"PK\3\4", b"PAR1", b"ARROW1\0\0"]
+)
+def test_half_a_file_is_named(folder, capsys, ending, content):
+    path = folder / f"half{ending}"
+    path.write_bytes(content)
+    path.with_suffix(".csv").write_text("id,label,camera\n")
+
+    assert run(folder, "--queries", str(path)) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"error: {path}: a whole {ending} file is expected")
+    assert captured.err.count("\n") == 1

@@ -50,6 +50,7 @@ def refused_or_plain(read):
 
 @pytest.mark.parametrize("open_writer", [pa.ipc.new_file, pa.ipc.new_stream])
 @pytest.mark.filterwarnings("ignore:pickle-based deserialization")
+@pytest.mark.filterwarnings("ignore:pyarrow.PyExtensionType is deprecated")
 def test_an_arrow_file_that_carries_a_pickle_runs_nothing(
     hostile, tmp_path, open_writer
 ):
@@ -65,6 +66,7 @@ def test_an_arrow_file_that_carries_a_pickle_runs_nothing(
 
 
 @pytest.mark.filterwarnings("ignore:pickle-based deserialization")
+@pytest.mark.filterwarnings("ignore:pyarrow.PyExtensionType is deprecated")
 def test_a_parquet_file_that_carries_a_pickle_runs_nothing(hostile, tmp_path):
     table, made = hostile
     path = tmp_path / "set.parquet"

@@ -199,7 +199,10 @@ def test_an_array_or_a_heading_named_twice_is_refused(tmp_path):
         ([[1.0, 2.0], [2.0, None]], r"null in row 1"),
         ([[], []], r"lists of floating|components"),
         ([1.0, 2.0], r"lists of floating numbers. Received: double"),
-        ([[1, 2], [3, 4]], r"lists of floating numbers. Received: list<item: int64>"),
+        (
+            [[1, 2], [3, 4]],
+            r"lists of floating numbers. Received: (large_)?list<\w+: int64>",
+        ),
         (["a", "b"], r"lists of floating numbers. Received: string"),
         ([["a"], ["b"]], r"lists of floating numbers"),
         ([{"a": 1.0}] * 2, r"lists of floating numbers"),
@@ -213,7 +216,6 @@ def test_vectors_that_are_none_are_refused_with_their_row(
     column = pa.array(rows)
     if large and pa.types.is_list(column.type):
         column = column.cast(pa.large_list(column.type.value_type))
-        message = message.replace("list<item: int64>", "large_list<item: int64>")
     table = pa.table({"id": ["a", "b"], "label": ["x", "y"], "embedding": column})
     pq.write_table(table, tmp_path / "set.parquet")
 
