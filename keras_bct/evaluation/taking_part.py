@@ -57,7 +57,7 @@ def without_label(**sides: EmbeddingSet) -> dict[str, int]:
     """Counts the items that have no label, as `<side>_without_label`.
 
     Example:
-        >>> items = EmbeddingSet(["a", "b"], ["x", ""], None, np.eye(2))
+        >>> items = EmbeddingSet(["a", "b"], ["x", None], None, np.eye(2))
         >>> without_label(queries=items)
         {'queries_without_label': 1}
     """

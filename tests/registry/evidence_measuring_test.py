@@ -2,6 +2,7 @@ import dataclasses
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from keras_bct.data import ImageRecords, write_records
@@ -40,6 +41,55 @@ def test_each_side_is_embedded_by_its_own_version(
     assert retrieval.new_new == expected("new", "new")
     assert retrieval.low < retrieval.new_old - retrieval.old_old < retrieval.high
     assert retrieval.gain is None
+
+
+def unlabelled(records, which):
+    """The pictures, every so many of them without a label."""
+    labels = np.where(np.arange(len(records)) % 4 == which, "", records.labels)
+    return dataclasses.replace(records, labels=labels)
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_what_has_no_label_is_left_out_and_counted(
+    registry, toy_model, toy_protocol, pictures, toy_embeddings, vectors
+):
+    queries, gallery = unlabelled(pictures(1), 1), unlabelled(pictures(2), 2)
+    write_records(toy_protocol.with_name("toy-queries.tfrecord"), queries)
+    write_records(toy_protocol.with_name("toy-gallery.tfrecord"), gallery)
+    if vectors:
+        registry.register("toy", toy_model("old"))
+        registry.add_pictures("toys/all", gallery, registry.version("toy/1"))
+        text = toy_protocol.read_text()
+        old = "source: tfrecord, path: toy-gallery*.tfrecord"
+        toy_protocol.write_text(text.replace(old, "source: gallery, path: toys/all"))
+
+    evidence = measure_evidence(
+        toy_model("new"),
+        toy_model("old"),
+        toy_protocol,
+        galleries=registry.galleries_folder,
+    )
+
+    asked, stored = queries.labels != "", gallery.labels != ""
+    for name, measured in (
+        ("old", evidence.metrics[0].old_old),
+        ("new", evidence.metrics[0].new_old),
+    ):
+        assert measured == pytest.approx(
+            mean_average_precision(
+                toy_embeddings(name, queries)[asked],
+                queries.labels[asked],
+                toy_embeddings("old", gallery)[stored],
+                gallery.labels[stored],
+            ),
+            abs=1e-6,
+        )
+    assert evidence.counts["queries_without_label"] == (~asked).sum() > 0
+    assert evidence.counts["gallery_without_label"] == (~stored).sum() > 0
+    assert (
+        f"{(~stored).sum()} items of the gallery have no label and were left out."
+        in (evidence.warnings)
+    )
 
 
 def test_what_was_measured_on_what_is_kept(toy_model, toy_protocol):

@@ -47,12 +47,13 @@ def people(make_people):
     )
 
 
+@pytest.mark.parametrize("missing", ["", b"", None, float("nan")])
 def test_perfect_items_stay_perfect_where_some_are_not_labelled(
-    make_protocol, make_set
+    make_protocol, make_set, missing
 ):
     # 100 items of 20 classes, each class a direction of its own; 40 have no label.
     code = np.arange(100) % 20
-    labels = np.where(np.arange(100) < 40, "", [f"class {c}" for c in code])
+    labels = [missing if i < 40 else f"class {c}" for i, c in enumerate(code)]
     items = make_set("i", labels, np.eye(20)[code])
 
     result = measure(
