@@ -74,12 +74,24 @@ def read_yaml(kind: type[Configuration], path: str | os.PathLike[str]) -> Config
             has another type.
         FileNotFoundError: There is no such file.
     """
+    return from_mapping(kind, load_yaml(path), source=os.fspath(path))
+
+
+def load_yaml(path: str | os.PathLike[str]) -> Any:
+    """Reads plain values from a YAML file in UTF-8.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ValueError: The file is not YAML, or not in UTF-8.
+        FileNotFoundError: There is no such file.
+    """
     with open(path, encoding="utf-8") as file:
         try:
-            values = yaml.safe_load(file)
-        except yaml.YAMLError as error:
-            raise ValueError(f"{path}: not a YAML file: {error}") from error
-    return from_mapping(kind, values, source=os.fspath(path))
+            return yaml.safe_load(file)
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}: not a YAML file in UTF-8: {error}") from error
 
 
 def _field_names(kind: Any) -> set[str]:

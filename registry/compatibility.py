@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from keras_bct.counted import counted
 from registry.schema import AdapterRow, EdgeRow, IndexRow, VersionRow
 
 _Row = TypeVar("_Row", VersionRow, AdapterRow)
@@ -29,7 +30,7 @@ class Terms:
 
     def __str__(self) -> str:
         """As a part of a sentence."""
-        return f"{self.distance} over {self.components} components"
+        return f"{self.distance} over {counted(self.components, 'component')}"
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def stranded(
             others = [way for way in proven if way not in ways]
             if others:
                 why += f", only one for {words_for(session, others, command)}"
-        phrases.append(f"{held.rows:,} vectors of {name}{through}, and {why}")
+        phrases.append(f"{counted(held.rows, 'vector')} of {name}{through}, and {why}")
     return phrases
 
 

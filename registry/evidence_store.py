@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 from sqlalchemy import ColumnElement, select
 
+from keras_bct.counted import counted
 from registry.adapter import Adapter
 from registry.alias_store import AliasStore
 from registry.edge import Edge, EdgeKind
@@ -168,7 +169,7 @@ class EvidenceStore(AliasStore):
             raise UsageError(
                 "`adapter_fingerprint` should be that of an adapter that takes vectors "
                 f"alone, as galleries store them. Received: {adapter.name}, which "
-                f"takes side information of {adapter.side_size} components."
+                f"takes side information of {counted(adapter.side_size, 'component')}."
             )
         return adapter
 

@@ -116,7 +116,8 @@ def combine(files: Mapping[str, FileDigest]) -> str:
     '3bceb2bafbd264cc4b6c59459278f61873beef4e74212b706de2b07cbbaa05ff'
     """
     sha = hashlib.sha256()
-    for name in sorted(files, key=os.fsencode):
+    # By their bytes in UTF-8, whatever encoding the file system is said to have.
+    for name in sorted(files, key=str.encode):
         sha.update(f"{files[name].sha256}  {name}\n".encode())
     return sha.hexdigest()
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from keras_bct.counted import counted
 from keras_bct.text_column import MISSING, text_column
 from registry.errors import InvalidGalleryError
 from registry.gallery_rows import Floats
@@ -49,7 +50,7 @@ def _check_vectors(embeddings: npt.ArrayLike, ids: Sequence[str], size: int) -> 
         )
     if vectors.shape[1] != size:
         raise InvalidGalleryError(
-            f"Embeddings of this gallery have {size} components. Received: "
+            f"Embeddings of this gallery have {counted(size, 'component')}. Received: "
             f"{vectors.shape[1]}. A version with more of them is compared by its first "
             f"{size} (`first_components`); one with fewer needs its own gallery."
         )

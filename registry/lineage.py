@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from keras_bct.counted import counted
 from registry.adapter import Adapter
 from registry.alias import Alias
 from registry.edge import Edge
@@ -161,8 +162,8 @@ def _draw(
     below = children.get(str(version), [])
     bar = "│  " if below else "   "
     lines = [
-        f"{first}{version}  {version.embedding_size} components, {version.distance}, "
-        f"{version.fingerprint[:12]}{marks}"
+        f"{first}{version}  {counted(version.embedding_size, 'component')}, "
+        f"{version.distance}, {version.fingerprint[:12]}{marks}"
     ]
     for link in node.links:
         through = "" if link.adapter is None else f" through {link.adapter}"
@@ -211,7 +212,7 @@ def _serves(
         return f" through {adapters.get(served[made_by], served[made_by][:12])}"
 
     made_by = ", ".join(
-        f"{rows:,} vectors of {versions.get(fingerprint, fingerprint[:12])}"
+        f"{counted(rows, 'vector')} of {versions.get(fingerprint, fingerprint[:12])}"
         + through(fingerprint)
         for fingerprint, rows in sorted(
             alias.index.fingerprints.items(),

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn, Protocol
 from numpy.typing import NDArray
 
 from keras_bct.adapters.embedding_rows import embedding_rows
+from keras_bct.counted import counted
 
 
 class EmbeddingMap(Protocol):
@@ -136,5 +137,5 @@ def check_side_information(embedding_map: EmbeddingMap, rows: Any, side: Any) ->
     if len(embedding_rows("side_information", side, size)) != len(rows):
         raise ValueError(
             "`side_information` should have a row for each embedding. Received: "
-            f"{len(side)} rows for {len(rows)} embeddings."
+            f"{counted(len(side), 'row')} for {counted(len(rows), 'embedding')}."
         )

@@ -18,6 +18,7 @@ from keras_bct.adapters.embedding_rows import (
 from keras_bct.alignment.recipe import AlignmentRecipe
 from keras_bct.checked_labels import label_array
 from keras_bct.classifier import Classifier
+from keras_bct.counted import counted
 from keras_bct.data.batch_order import epoch_order
 
 
@@ -68,7 +69,7 @@ class StoredPairs:
             if len(found) != len(old):
                 raise ValueError(
                     f"`{name}` should have a row for each of the items in `old`. "
-                    f"Received: {len(found)} rows and {len(old)}."
+                    f"Received: {counted(len(found), 'row')} and {len(old)}."
                 )
             refuse_not_finite(name, found)
             checked[name] = float32_rows(name, found)
@@ -134,7 +135,7 @@ class StoredPairs:
         if not 0 < count < len(classes):
             raise ValueError(
                 "`held_out_classes` should leave classes on both sides. Received: "
-                f"{share} of {len(classes)} classes."
+                f"{share} of {counted(len(classes), 'class', 'classes')}."
             )
         chosen = np.random.default_rng(seed).permutation(classes)[:count]
         held_out = np.isin(self.labels, chosen)

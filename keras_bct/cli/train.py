@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from keras_bct.counted import counted
 from keras_bct.training import Recipe, read_recipe, recipe_names
 from keras_bct.written_whole import written_whole
 
@@ -143,7 +144,8 @@ def _print(summary: dict[str, Any]) -> None:
     rows = {
         "version": summary["directory"],
         "method": summary["method"],
-        "pictures": f"{summary['pictures']:,} of {summary['classes']:,} classes",
+        "pictures": f"{summary['pictures']:,} of "
+        + counted(summary["classes"], "class", "classes"),
         "steps": f"{summary['steps']:,}"
         + (", stopped early" if summary["stopped_early"] else ""),
         "seconds": f"{summary['seconds']:,}",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from keras_bct.counted import counted
 from keras_bct.data.image_list import ImageList
 from keras_bct.data.line_error import LineError, read_lines
 
@@ -134,7 +135,7 @@ def read_rows(
                 raise LineError(
                     path,
                     taken,
-                    f"{len(names)} values ({', '.join(names)})",
+                    f"{counted(len(names), 'value')} ({', '.join(names)})",
                     f"{len(values)}: {', '.join(values)}",
                 )
             yield taken, dict(zip(names, values, strict=True))

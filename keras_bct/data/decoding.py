@@ -10,6 +10,7 @@ import numpy.typing as npt
 import tensorflow as tf
 from PIL import Image
 
+from keras_bct.counted import counted
 from keras_bct.data.records import ImageRecords
 
 _DECODED_TOGETHER = 512
@@ -115,7 +116,7 @@ def refusal(wrong: Sequence[str], image_shape: ImageShape) -> ValueError:
     """Make the error of what `wrong_pictures` found."""
     return ValueError(
         "Every picture should be a PNG or JPEG of shape (height, width, channels) = "
-        f"{image_shape}. Received {len(wrong)} others, by id: "
+        f"{image_shape}. Received {counted(len(wrong), 'other')}, by id: "
         f"{'; '.join(wrong[:_NAMED_IN_ERRORS])}. Leave them out, or bring them to this "
         "size and format (keras_bct.data.Preparation)."
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from keras_bct.classifier import Names
+from keras_bct.counted import counted
 from keras_bct.data.augmentation import Augmentation
 from keras_bct.data.batch_order import BatchOrder, balanced_order, epoch_order
 from keras_bct.data.decoding import decode, decode_pictures
@@ -118,7 +119,7 @@ def training_dataset(
     if len(present) < 2:
         raise ValueError(
             "Training needs pictures of at least two classes. Received: "
-            f"{len(records)} pictures, all of the class {present[0]!r}"
+            f"{counted(len(records), 'picture')}, all of the class {present[0]!r}"
         )
     unknown = sorted(set(present) - set(class_names))
     if unknown:

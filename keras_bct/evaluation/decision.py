@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from keras_bct.counted import counted
 from keras_bct.evaluation.comparison import Comparison, MetricComparison
 from keras_bct.evaluation.metric_name import MetricName
 from keras_bct.evaluation.protocol import Gate, check_confidence
@@ -124,7 +125,7 @@ def _ask_criterion(name: str, metric: MetricComparison, confidence: float) -> De
         f"{name}: M(new, old) = {metric.new_old:.4f}, M(old, old) = "
         f"{metric.old_old:.4f}, difference {metric.difference:+.4f} with "
         f"{100 * confidence:g} % interval [{low:+.4f}, {high:+.4f}] over "
-        f"{metric.identities} identities"
+        f"{counted(metric.identities, 'identity', 'identities')}"
     )
     if low > 0:
         return _yes_if_resolved(
@@ -151,7 +152,8 @@ def _ask_gain(
     low, high = interval
     measured = (
         f"{asked}, and it is {metric.gain:.4f} with {100 * confidence:g} % interval "
-        f"[{low:.4f}, {high:.4f}] over {metric.identities} identities"
+        f"[{low:.4f}, {high:.4f}] over "
+        + counted(metric.identities, "identity", "identities")
     )
     if low >= min_gain:
         assert metric.gain_replicates is not None
@@ -237,7 +239,8 @@ def _undecided(
         "undecided",
         (
             f"{measured}: {goal_name} lies inside, so this much data cannot decide "
-            f"it. About {needed} identities would, probably with the answer {answer}.",
+            f"it. About {counted(needed, 'identity', 'identities')} would, probably "
+            f"with the answer {answer}.",
         ),
         needed,
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_bct.counted import counted
 from keras_bct.evaluation.all_pairs import AllPairs
 from keras_bct.evaluation.block_pass import Consumer, Execution, run_pass
 from keras_bct.evaluation.chance import chance_levels
@@ -219,7 +220,8 @@ def _check_answers(
     ):
         raise ValueError(
             "`queries` should have at least one whose label the gallery holds (in an "
-            f"item that is not excluded). Received: {queries} queries, none of them."
+            "item that is not excluded). Received: "
+            f"{counted(queries, 'query', 'queries')}, none of them."
         )
     if "verification" in tasks and all_pairs and relevance.impostors() == 0:
         raise ValueError(
@@ -230,8 +232,8 @@ def _check_answers(
     if open_set and known.all():
         raise ValueError(
             "identification needs non-mated probes: queries whose label the gallery "
-            f"lacks. Received: {queries} queries, all of them mated. Leave "
-            "identification/TPIR out, or add such queries."
+            f"lacks. Received: {counted(queries, 'query', 'queries')}, all of them "
+            "mated. Leave identification/TPIR out, or add such queries."
         )
 
 

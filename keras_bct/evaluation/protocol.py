@@ -13,7 +13,7 @@ from typing import Any
 
 from keras_bct.checked_choice import check_choice
 from keras_bct.checked_numbers import make_plain
-from keras_bct.configuration import from_mapping
+from keras_bct.configuration import from_mapping, load_yaml
 from keras_bct.distances import DISTANCES
 from keras_bct.evaluation.metric_name import MetricName
 
@@ -263,13 +263,7 @@ class Protocol:
             ValueError: Not YAML, a key is unknown or missing, or a value is wrong.
             FileNotFoundError: There is no such file.
         """
-        import yaml
-
-        with open(path, encoding="utf-8") as file:
-            try:
-                values = yaml.safe_load(file)
-            except yaml.YAMLError as error:
-                raise ValueError(f"{path}: not a YAML file: {error}") from error
+        values = load_yaml(path)
         directory = Path(path).resolve().parent
         return cls.from_mapping(
             values, source=os.fspath(path), directory=os.fspath(directory)

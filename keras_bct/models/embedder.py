@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from keras_bct.counted import counted
 from keras_bct.data.decoding import (
     decode,
     is_png_or_jpeg,
@@ -156,7 +157,7 @@ class Embedder:
         if len(images) != len(ids):
             raise ValueError(
                 "`ids` should name every picture. Received: "
-                f"{len(ids)} ids for {len(images)} pictures."
+                f"{len(ids)} ids for {counted(len(images), 'picture')}."
             )
         embed = self._embed_bytes or self._decode_and_embed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from keras_bct.configuration import from_mapping
+from keras_bct.configuration import from_mapping, load_yaml
 from keras_bct.did_you_mean import did_you_mean
 from keras_bct.training.recipe import Recipe
 
@@ -45,10 +45,7 @@ def read_recipe(recipe: str | os.PathLike[str], changes: Sequence[str] = ()) -> 
         2.0
     """
     path = _locate(os.fspath(recipe))
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path}: not a YAML file: {error}") from error
+    values = load_yaml(path)
     if not isinstance(values, dict):
         raise ValueError(
             f"{path}: expected the keys of a recipe. Received: {type(values).__name__}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from keras_bct.counted import counted
 from registry.adapter import Adapter
 from registry.cli.command import Command, open_registry
 from registry.cli.evidence_table import evidence_table
@@ -111,7 +112,10 @@ def _show(args: argparse.Namespace) -> int:
         ["maps", _maps(registry, adapter)],
         ["fingerprint", adapter.fingerprint],
         ["method", adapter.method],
-        ["sizes", f"{adapter.input_size} -> {adapter.output_size} components"],
+        [
+            "sizes",
+            f"{adapter.input_size} -> {counted(adapter.output_size, 'component')}",
+        ],
         ["side information", _or_dash(adapter.side_size)],
         ["predicts its error", "yes" if adapter.has_variance else "no"],
         ["pairs", f"{adapter.pairs:,}"],
@@ -128,7 +132,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _or_dash(size: int | None) -> str:
-    return "-" if size is None else f"{size} components"
+    return "-" if size is None else f"{counted(size, 'component')}"
 
 
 def _add_optional_name(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json
 from registry.deletion_store import Deletion
@@ -39,7 +40,7 @@ def _run(args: argparse.Namespace) -> int:
         print_json(deletion)
         return 0
     done = "would be deleted (--dry-run)" if args.dry_run else "is deleted"
-    print(f"{deletion.name} {done}: {deletion.size:,} bytes")
+    print(f"{deletion.name} {done}: {counted(deletion.size, 'byte')}")
     if deletion.evidence:
         print(f"  with evidence {', '.join(map(str, deletion.evidence))}")
     return 0

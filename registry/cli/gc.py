@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, table
 
@@ -40,7 +41,7 @@ def _run(args: argparse.Namespace) -> int:
         ]
         print(table(["what", "bytes", "why", ""], rows))
     freed = sum(item.size for item in found if item.removed)
-    print(f"{freed:,} bytes {done}")
+    print(f"{counted(freed, 'byte')} {done}")
     return 0
 
 

@@ -81,3 +81,11 @@ def test_what_a_section_refuses_is_told_with_its_source():
 
     with pytest.raises(ValueError, match=r"^run\.yaml: `steps` should be positive"):
         from_mapping(Positive, {"steps": 0}, source="run.yaml")
+
+
+@pytest.mark.parametrize("content", [b"name: \xff\xfe", b"name: [", b"name: \x00"])
+def test_a_file_that_is_no_yaml_is_named(tmp_path, content):
+    path = tmp_path / "recipe.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"recipe\.yaml: not a YAML file in UTF-8"):
+        read_yaml(Recipe, path)

@@ -1,3 +1,4 @@
+import hashlib
 import os
 import shutil
 import subprocess
@@ -5,7 +6,7 @@ import subprocess
 import pytest
 
 from registry.errors import InvalidModelError
-from registry.fingerprint import fingerprint
+from registry.fingerprint import FileDigest, combine, fingerprint
 
 
 @pytest.fixture
@@ -85,3 +86,11 @@ def test_a_name_that_is_not_utf_8_is_refused(folder):
     (folder / os.fsdecode(b"\xff")).touch()
     with pytest.raises(InvalidModelError, match="UTF-8"):
         fingerprint(folder)
+
+
+def test_the_order_of_names_is_that_of_their_bytes_in_utf_8(monkeypatch):
+    """As `LC_ALL=C sort` has it, also where the locale's encoding lacks the names."""
+    files = {name: FileDigest(0, "0" * 64) for name in ("字", "é", "z", "\U0001f600")}
+    lines = sorted(f"{'0' * 64}  {name}\n".encode() for name in files)
+    monkeypatch.setattr("os.fsencode", lambda name: name.encode("ascii"))
+    assert combine(files) == hashlib.sha256(b"".join(lines)).hexdigest()

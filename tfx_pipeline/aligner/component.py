@@ -15,6 +15,7 @@ from tfx.types.standard_artifacts import Examples, Model
 from tfx.utils import path_utils
 
 from keras_bct.classifier import Classifier
+from keras_bct.counted import counted
 from keras_bct.data import read_records
 from keras_bct.models import load_embedder
 from registry.fingerprint import fingerprint
@@ -98,8 +99,9 @@ def Aligner(  # noqa: N802 - a component is named like a class
         )
         fitted = fit(method, told, pairs, adapter_folder(adapter.uri, number))
         print(
-            f"{version} -> new model: {fitted.method}, {fitted.pairs:,} pairs, of "
-            f"which {stored:,} were stored",
+            f"{version} -> new model: {fitted.method}, "
+            f"{counted(fitted.pairs, 'pair')}, "
+            f"of which {stored:,} were stored",
             flush=True,
         )
         if number == 1:

@@ -12,6 +12,7 @@ from tfx.dsl.component.experimental.annotations import (
 )
 from tfx.types.standard_artifacts import PushedModel
 
+from keras_bct.counted import counted
 from keras_bct.data import read_records
 from registry import Registry, SearchIndex, Version
 from tfx_pipeline.artifacts import AlignmentAdapter, ScannIndex
@@ -88,7 +89,7 @@ def ScannIndexer(  # noqa: N802 - a component is named like a class
             queries=embedded_queries(registry, version, queries),
         )
     print(
-        f"index {published}: {published.rows} rows, "
+        f"index {published}: {counted(published.rows, 'row')}, "
         f"recall@10 {published.recall_at_10:.4f}",
         flush=True,
     )

@@ -63,8 +63,10 @@ class TestAdapter:
         assert "matrix.npy" in bad.out
         assert run("verify").code == 4
 
-    def test_without_a_command_it_is_wrong_usage(self, run):
-        assert run("adapter").code == 2
+    def test_without_a_command_it_shows_its_help(self, run):
+        shown = run("adapter")
+        assert shown.code == 0
+        assert shown.out.startswith("usage: registry adapter ")
 
 
 def test_index_of_rows_that_cannot_go_through_says_so_in_json_too(
