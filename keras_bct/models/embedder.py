@@ -107,7 +107,12 @@ class Embedder:
             ) from error
         size = np.abs(embeddings).max()
         for what, again in (
-            (f"with other values in {sorted(self._found.others)}", elsewise),
+            (
+                f"with other values in {sorted(self._found.others)}"
+                if self._found.others
+                else "the second time",
+                elsewise,
+            ),
             ("by `embed_bytes`, for the same pictures as PNG", by_bytes),
         ):
             if not np.allclose(embeddings, again, atol=1e-3 * size):

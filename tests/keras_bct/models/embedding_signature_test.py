@@ -232,6 +232,14 @@ def test_a_model_that_fails_at_a_picture_is_found_out(save, gives, said):
         load_embedder(save(serve=(PICTURES, {"embedding": unknown}))).check()
 
 
+def test_a_model_that_is_not_at_rest_is_found_out(save):
+    def noisy(pixels):
+        return vectors(8)(pixels) + 99 * tf.random.normal([8])
+
+    with pytest.raises(ValueError, match="another one the second time"):
+        load_embedder(save(serve=(PICTURES, {"embedding": noisy}))).check()
+
+
 class TestNamedParts:
     def test_choose_among_signatures_and_outputs(self, save):
         directory = save(
