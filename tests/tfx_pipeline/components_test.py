@@ -182,14 +182,15 @@ def test_a_run_that_was_stopped_before_it_promoted_can_be_repeated(
 
 
 def test_an_alias_that_moved_after_the_blessing_refuses_and_says_why(
-    served,
-    start,
-    toy_model,
+    served, start, toy_model, pictures
 ):
     run = start(toy_model("new"), "toy/1")
     assert run.evaluate() == "yes"
-    served.register("toy", toy_model("independent"))
+    other = served.register("toy", toy_model("independent"))
     served.promote("toy/2", "production", force=True, reason="meanwhile")
+    served.add_pictures("toys", pictures(3), other)
+    index = served.build_index("toys", leave_out=["toy/1"])
+    served.serve_index("toy@production", str(index))
     pushed = run.push()
     assert (pushed["pushed"], pushed["pushed_version"]) == (0, "toy/3")
     assert "toy/3 against toy/2: there is no evidence" in pushed["reasons"]
