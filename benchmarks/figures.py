@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
+import platform
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -50,6 +52,24 @@ class Runner:
                 side()
                 spent.append(self._clock() - start)
         return [min(spent) for spent in times]
+
+
+def processor() -> str:
+    """What a figure was measured on: how two sides compare differs between processors.
+
+    Example:
+        >>> print(processor())  # doctest: +SKIP
+        AMD EPYC, 2 cores, AVX2
+    """
+    facts = {}
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        facts[name.strip()] = value.strip()
+    flags = facts.get("flags", facts.get("Features", "")).split()
+    widest = next((f for f in ("avx512f", "avx2", "avx", "asimd") if f in flags), "")
+    model = facts.get("model name", platform.machine())
+    cores = len(os.sched_getaffinity(0))
+    return ", ".join(filter(None, (model, f"{cores} cores", widest.upper())))
 
 
 def peak_above(work: Callable[[], object]) -> int:
@@ -96,6 +116,8 @@ def runner(arguments: argparse.Namespace) -> Runner:
 def print_figures(parts: Parts, arguments: argparse.Namespace) -> int:
     """Measures the parts, prints and writes; 1 where a figure misses its limit."""
     run = runner(arguments)
+    measured_on = processor()
+    print(f"on {measured_on}", flush=True)
     figures = []
     for name in arguments.only or parts:
         work, size, quick_size = parts[name]
@@ -112,6 +134,7 @@ def print_figures(parts: Parts, arguments: argparse.Namespace) -> int:
                 "ratio": figure.ratio,
                 "limit": figure.limit,
                 "holds": bool(figure.holds),
+                "processor": measured_on,
             }
             for figure in figures
         ]
