@@ -7,6 +7,7 @@ without importing TensorFlow.
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -154,10 +155,21 @@ class Classifier:
 
         Returns:
             `(n,)` int32.
+
+        Warns:
+            UserWarning: None of several names is a class: nothing would be trained.
         """
         rows = {name: row for row, name in enumerate(self.class_names)}
         wanted = text_column("names", names).tolist()
-        return np.array([rows.get(name, -1) for name in wanted], dtype=np.int32)
+        found = np.array([rows.get(name, -1) for name in wanted], dtype=np.int32)
+        if len(found) > 1 and (found < 0).all():
+            warnings.warn(
+                f"None of {len(found)} `names` is a class of this classifier, so every "
+                f"label is -1. The first is {wanted[0]!r}; the classifier's own first "
+                f"is {self.class_names[0]!r}. Is one class written in two ways?",
+                stacklevel=2,
+            )
+        return found
 
     @classmethod
     def from_embeddings(
@@ -321,7 +333,7 @@ def synthesize(
             f"`embeddings` should have shape (n, {classifier.embedding_size}), made by "
             f"the classifier's own model. Received: shape {vectors.shape}."
         )
-    unseen = np.asarray(classifier.labels(names.tolist()) < 0)
+    unseen = ~np.isin(names, classifier.class_names)
     if not unseen.any():
         return classifier
     new_names, directions = _mean_directions(vectors[unseen], names[unseen])

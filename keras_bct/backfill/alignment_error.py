@@ -67,12 +67,13 @@ def alignment_error(
             "`mapped` and `new` should hold the same items in the same order. "
             f"Received: {len(mapped)} and {len(new)} rows."
         )
-    codes = classifier.labels(label_array(labels, len(mapped)).tolist())
-    if len(codes) and (codes < 0).all():
+    names = label_array(labels, len(mapped))
+    if len(names) and not np.isin(names, classifier.class_names).any():
         raise ValueError(
             "`labels` should name classes of `classifier`. Received: "
-            f"{str(labels[0])!r} and others, none of which it has."
+            f"{str(names[0])!r} and others, none of which it has."
         )
+    codes = classifier.labels(names)
 
     from keras_bct.layers.frozen_classifier import FrozenClassifier
     from keras_bct.losses.alignment import Alignment

@@ -154,10 +154,18 @@ def training_dataset(
         batches = _map(tf.data.Dataset.zip((steps, ordered, images)), finish)
     else:
         batches = _batches_in_memory(steps, order, finish, records, image_shape)
+    # The cores are at work on a step: an operation that is split among them all holds
+    # that step up on each. Batches ahead are made side by side as it is.
+    options = tf.data.Options()
+    options.threading.max_intra_op_parallelism = 1
     # So that Keras asks for `steps_per_epoch` instead of counting on an end.
-    return batches.apply(
-        tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-    ).prefetch(_BATCHES_AHEAD)
+    return (
+        batches.apply(
+            tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+        )
+        .prefetch(_BATCHES_AHEAD)
+        .with_options(options)
+    )
 
 
 def _named(

@@ -57,14 +57,13 @@ class OldAngle(keras.callbacks.Callback):
         self, embed: Inference, pictures: TrainingPictures, old: Classifier
     ) -> None:
         super().__init__()
-        labels = old.labels(pictures.labels.tolist())
-        known = np.flatnonzero(labels >= 0)
+        known = np.flatnonzero(np.isin(pictures.labels, old.class_names))
         self._embed = embed
         self._old = old
         # Evenly over the set, which may be in the order of its classes.
         evenly = np.linspace(0, len(known) - 1, min(len(known), _AT_MOST))
         chosen = known[evenly.astype(int)]
-        self._labels = labels[chosen]
+        self._labels = old.labels(pictures.labels[chosen])
         self._pixels = pictures.decoded(chosen)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:

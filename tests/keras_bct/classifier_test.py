@@ -188,6 +188,11 @@ def test_whole_numbers_name_classes_with_and_without_a_gap_beside_them():
     assert classifier.labels(np.array([2.0, np.nan, 1.0])).tolist() == [1, -1, 0]
 
 
+def test_names_of_which_none_is_a_class_are_not_taken_silently():
+    with pytest.warns(UserWarning, match=r"None of 2 `names`.*'b'ka''|\"b'ka'\".*'ka'"):
+        assert small().labels(["b'ka'", "b'ki'"]).tolist() == [-1, -1]
+
+
 def test_an_unlabelled_item_has_no_row():
     assert small().labels(["ki", None, "", b""]).tolist() == [1, -1, -1, -1]
 

@@ -275,7 +275,8 @@ def test_fit_refuses_the_class_names_that_tensorflow_spells_otherwise():
     model = compiled(old, jit_compile=False)
     pictures, labels = batch()
     names = [f"b'{NAMES[label % 5]}'" for label in labels["new"]]
-    labels["old"] = old.labels(names)
+    with pytest.warns(UserWarning, match="None of 16 `names` is a class"):
+        labels["old"] = old.labels(names)
     with pytest.raises(ValueError, match="Some sample should have an old label"):
         model.fit(pictures, labels, verbose=0)
 
