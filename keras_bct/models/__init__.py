@@ -1,7 +1,7 @@
 """Backbones, the compatible-training model, and versions as SavedModels."""
 
 from keras_bct.models.alignment_model import AlignmentModel
-from keras_bct.models.compatible_model import compatible_model
+from keras_bct.models.compatible_model import CompatibleModel, compatible_model
 from keras_bct.models.deep_glyph_network import deep_glyph_network
 from keras_bct.models.embedder import Embedder, load_embedder
 from keras_bct.models.export_version import export_version
@@ -12,6 +12,7 @@ from keras_bct.models.resnet import resnet
 
 __all__ = [
     "AlignmentModel",
+    "CompatibleModel",
     "Embedder",
     "FrozenEmbedder",
     "MultiWorkerModel",
