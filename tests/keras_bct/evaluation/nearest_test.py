@@ -78,6 +78,44 @@ def test_the_whole_gallery_may_be_asked_for():
     assert np.sort(found.items, axis=1).tolist() == [list(range(5))] * 4
 
 
+@pytest.mark.parametrize(
+    ("distance", "length"),
+    [
+        ("cosine", 1e25),
+        ("cosine", 1e-25),
+        ("l2", 1e12),
+        ("l2", 1e-25),
+        ("inner_product", 1e12),
+        ("inner_product", 1e-25),
+    ],
+)
+def test_very_long_and_very_short_vectors_keep_their_order(distance, length):
+    whole = np.random.default_rng(0).integers(-50, 50, (60, 6)).astype(np.float64)
+    scores = whole[:9] @ whole.T
+    if distance == "cosine":
+        norms = np.linalg.norm(whole, axis=1)
+        scores /= norms[:9, None] * norms
+    elif distance == "l2":
+        scores = -((whole[:9, None] - whole) ** 2).sum(-1)
+
+    vectors = (whole * length).astype(np.float32)
+    found = nearest(vectors[:9], vectors, 60, distance=distance, execution=QUIET)
+
+    in_order = np.take_along_axis(scores, found.items, axis=1)
+    # Of equal scores either may come first: rounding to float32 parts them.
+    slack = 1e-5 * np.abs(scores).max()
+    assert (np.diff(in_order, axis=1) <= slack).all()
+    assert np.sort(found.items, axis=1).tolist() == [list(range(60))] * 9
+
+
+@pytest.mark.parametrize("distance", ["l2", "inner_product"])
+def test_vectors_whose_squares_leave_float32_are_refused_before_the_work(distance):
+    long = rows(5, 1) * np.float32(1e20)
+
+    with pytest.raises(ValueError, match="`gallery` should hold vectors shorter than"):
+        nearest(rows(2, 0), long, 5, distance=distance, execution=QUIET)
+
+
 @pytest.mark.parametrize("distance", ["cosine", "l2", "inner_product"])
 def test_no_query_has_no_answers(distance):
     found = nearest(rows(0, 0), rows(5, 1), 2, distance=distance, execution=QUIET)
