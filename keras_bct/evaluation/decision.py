@@ -55,9 +55,14 @@ def decide(
         min_gain: Takes the place of the gate's.
 
     Raises:
-        ValueError: The gate names a metric that the comparison lacks.
+        ValueError: No metric to read, or one that the comparison lacks.
     """
     metrics = (gate.metrics if gate else ()) or comparison.gate_metrics
+    if not metrics:
+        raise ValueError(
+            "`comparison` should name the metrics that its gate reads. Received none: "
+            "nothing that was asked cannot be answered yes."
+        )
     if confidence is None:
         confidence = gate.confidence if gate else comparison.confidence
     check_confidence(confidence)

@@ -136,6 +136,12 @@ class TestEveryMetricMustPass:
 
         assert decide(numbers).answer == "yes"
 
+    def test_a_gate_that_asks_for_nothing_is_not_passed(self):
+        silent = dataclasses.replace(comparison(a=metric(0.1, 0.1)), gate_metrics=())
+
+        with pytest.raises(ValueError, match="metrics that its gate reads"):
+            decide(silent)
+
     def test_a_metric_that_was_not_measured_is_refused(self):
         with pytest.raises(ValueError, match="'b', measured: a"):
             decide(comparison(a=metric(0.2, 0.1)), self.gate)
