@@ -36,7 +36,9 @@ gate:
 """
 
 
-def write_directory(directory: str | os.PathLike[str], glyphs: Glyphs) -> None:
+def write_directory(
+    directory: str | os.PathLike[str], glyphs: Glyphs
+) -> list[pathlib.Path]:
     """Write the TFRecords and protocols of the published split.
 
     `train-old` and `train` hold every typeface. The queries of `validation` and
@@ -46,9 +48,18 @@ def write_directory(directory: str | os.PathLike[str], glyphs: Glyphs) -> None:
     Args:
         directory: made when it is not there.
         glyphs: the kanji; typefaces without a role are trained on only.
+
+    Returns:
+        The files that it wrote.
     """
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
+    written: list[pathlib.Path] = []
+
+    def write(name: str, chosen: Glyphs) -> None:
+        written.append(directory / f"{name}.tfrecord")
+        write_records(written[-1], to_records(chosen))
+
     split = load_split()
     roles = {face.name: face.role for face in load_typefaces()}
     faces = {
@@ -56,18 +67,17 @@ def write_directory(directory: str | os.PathLike[str], glyphs: Glyphs) -> None:
         for role in ("query", "gallery")
     }
     for part in ("train_old", "train"):
-        chosen = glyphs.split(part)
-        name = part.replace("_", "-")
-        write_records(directory / f"{name}.tfrecord", to_records(chosen))
+        write(part.replace("_", "-"), glyphs.split(part))
     for part in ("validation", "test"):
         characters = split.characters(part)
         mated = [c for c in characters if c not in split.queries_only]
         queries = glyphs.select(characters=characters, typefaces=faces["query"])
         gallery = glyphs.select(characters=mated, typefaces=faces["gallery"])
-        write_records(directory / f"{part}-queries.tfrecord", to_records(queries))
-        write_records(directory / f"{part}-gallery.tfrecord", to_records(gallery))
-        protocol = directory / f"kanji-{part}.yaml"
-        protocol.write_text(_PROTOCOL.format(part=part), encoding="utf-8")
+        write(f"{part}-queries", queries)
+        write(f"{part}-gallery", gallery)
+        written.append(directory / f"kanji-{part}.yaml")
+        written[-1].write_text(_PROTOCOL.format(part=part), encoding="utf-8")
+    return written
 
 
 def to_records(glyphs: Glyphs) -> ImageRecords:
@@ -110,7 +120,6 @@ def run(arguments: Sequence[str]) -> int:
         "--glyphs", type=pathlib.Path, help="a file of draw_glyphs, for a larger set"
     )
     options = parser.parse_args(arguments)
-    write_directory(options.directory, load(options.glyphs))
-    for file in sorted(options.directory.iterdir()):
+    for file in write_directory(options.directory, load(options.glyphs)):
         print(f"{file}  {file.stat().st_size:,} bytes", file=sys.stdout)
     return 0
