@@ -112,6 +112,10 @@ def distance_to_class_mean(
 ) -> Floats:
     """How far each item is from the mean of its class: the farthest are worst.
 
+    The mean holds the item itself, as in the paper: it is an order and no measurement.
+    Of a class of n items the l2 distance is (n - 1) / n of that to the mean of the
+    others, and an item that is alone in its class comes last.
+
     Args:
         embeddings: `(n, d)`, a block or all, in the space of the centres.
         labels: n class names.
