@@ -71,7 +71,8 @@ def check_pictures(protocol: Protocol, side: SideName) -> None:
         side: Which one.
 
     Raises:
-        ValueError: Another source than TFRecords, or a `quality`.
+        ValueError: Another source than TFRecords, a `quality`, or no `camera` where the
+            protocol excludes by it.
     """
     source: Source = getattr(protocol, side)
     if source.source != "tfrecord":
@@ -85,6 +86,13 @@ def check_pictures(protocol: Protocol, side: SideName) -> None:
             f"`{side}` of the protocol {protocol.name!r} should name no `quality`, "
             f"which pictures in TFRecords do not have. Received: {source.quality!r}. "
             "Leave it out, or embed the pictures and put it beside the embeddings."
+        )
+    # Before the pictures are embedded, which may take hours.
+    if "same_camera" in protocol.exclude and source.camera is None:
+        raise ValueError(
+            f"`{side}` of the protocol {protocol.name!r} should name its `camera`, "
+            "since it excludes `same_camera`. Received none; name the feature, or "
+            "leave `same_camera` out."
         )
 
 

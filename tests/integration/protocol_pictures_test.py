@@ -55,13 +55,19 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def write_protocol(place, queries=None, gallery=None, metrics=("retrieval/mAP",)):
+def write_protocol(
+    place, queries=None, gallery=None, metrics=("retrieval/mAP",), exclude=("self",)
+):
     sides = {
         name: {"source": "tfrecord", "path": f"{name}.tfrecord", **(change or {})}
         for name, change in (("queries", queries), ("gallery", gallery))
     }
     path = place / "protocol.yaml"
-    path.write_text(yaml.safe_dump({"name": "p", "metrics": [*metrics], **sides}))
+    path.write_text(
+        yaml.safe_dump(
+            {"name": "p", "metrics": [*metrics], "exclude": [*exclude], **sides}
+        )
+    )
     return str(path)
 
 
@@ -113,6 +119,7 @@ def test_every_user_reads_the_same(place, user):
         ({"gallery": {"camera": "lens"}}, "names `camera: lens`, which no record"),
         ({"gallery": {"path": "nothing*"}}, "No file matches"),
         ({"queries": {"source": "embeddings"}}, "should be pictures"),
+        ({"exclude": ["same_camera"]}, "should name its `camera`, since it excludes"),
     ],
 )
 def test_every_user_refuses_the_same_in_the_same_words(place, user, change, message):
