@@ -68,7 +68,7 @@ def fit_alignment(
         (64, 3)
     """
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    if recipe.batch_size % replicas:
+    if recipe.batch_size is not None and recipe.batch_size % replicas:
         raise ValueError(
             f"`batch_size` should be a multiple of {replicas}, the number of devices. "
             f"Received: {recipe.batch_size}."
@@ -76,7 +76,8 @@ def fit_alignment(
     pairs = StoredPairs.of(recipe, old, new, labels, classifier, side_information)
     trained, held_out = pairs.parted(recipe.held_out_classes, recipe.seed)
     # All of a batch's shares have to be of one size.
-    batch_size = min(recipe.batch_size, len(trained) // replicas * replicas)
+    batch_size = min(recipe.chosen_batch_size(len(trained)), len(trained))
+    batch_size = batch_size // replicas * replicas
     if not batch_size:
         raise ValueError(
             f"`old` should have an item for each of {replicas} devices at least. "

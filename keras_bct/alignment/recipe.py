@@ -22,6 +22,8 @@ _WHOLE_NUMBERS = {
     "warm_up_epochs": 0,
     "seed": 0,
 }
+_LARGEST_BATCH, _SMALLEST_BATCH = 1024, 32
+_STEPS = 8000
 _ABOVE_ZERO = ("learning_rate", "prototype_scale", "log_variance_weight")
 _SHARES = ("held_out_classes", "dropout", "label_smoothing")
 _FROM_ZERO_ON = (
@@ -61,7 +63,8 @@ class AlignmentRecipe:
             batches.
         warm_up_epochs: Epochs over which the learning rate rises from 0; then it falls
             along a cosine.
-        batch_size: Pairs in a batch, which may end one epoch and begin the next.
+        batch_size: Pairs in a batch, which may end one epoch and begin the next. None
+            chooses by the number of pairs, see `chosen_batch_size`.
         learning_rate: Adam's highest.
         weight_decay: Coupled, as PyTorch's Adam has it: half of it is the L2
             regulariser of the kernels.
@@ -92,7 +95,7 @@ class AlignmentRecipe:
     hidden_size: int = 2048
     epochs: int = 80
     warm_up_epochs: int = 5
-    batch_size: int = 1024
+    batch_size: int | None = None
     learning_rate: float = 5e-4
     weight_decay: float = 2.0**-15
     batch_statistics_share: float = 0.5
@@ -106,6 +109,8 @@ class AlignmentRecipe:
             self._refuse("unit_length", "be true or false")
         object.__setattr__(self, "unit_length", bool(self.unit_length))
         for name, least in _WHOLE_NUMBERS.items():
+            if name == "batch_size" and self.batch_size is None:
+                continue
             whole = whole_number(name, getattr(self, name), least)
             object.__setattr__(self, name, whole)
         for name in (*_ABOVE_ZERO, *_FROM_ZERO_ON):
@@ -129,6 +134,28 @@ class AlignmentRecipe:
                 "`warm_up_epochs` should be fewer than `epochs`. Received: "
                 f"{self.warm_up_epochs} of {self.epochs}"
             )
+
+    def chosen_batch_size(self, pairs: int) -> int:
+        """Give `batch_size`, or where it is None one that makes enough steps of it.
+
+        A map needs thousands of steps. The paper's 1,024 pairs give them for its 1.2
+        million pairs; for fewer the batch is halved until all epochs together have
+        8,000 steps, but not below 32, since BatchNorm needs a batch.
+
+        Args:
+            pairs: That are trained on.
+
+        Example:
+            >>> recipe = AlignmentRecipe()
+            >>> [recipe.chosen_batch_size(n) for n in (1_200_000, 20_000, 100)]
+            [1024, 128, 32]
+        """
+        if self.batch_size is not None:
+            return self.batch_size
+        size = _LARGEST_BATCH
+        while size > _SMALLEST_BATCH and self.epochs * pairs < _STEPS * size:
+            size //= 2
+        return size
 
     def _refuse(self, name: str, wanted: str) -> NoReturn:
         raise ValueError(f"`{name}` should {wanted}. Received: {getattr(self, name)!r}")

@@ -8,6 +8,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bct.losses.refuse_unless import refuse_unless
+
 
 @keras.saving.register_keras_serializable(package="keras_bct")
 class AttentionPooling(keras.Layer):
@@ -16,7 +18,8 @@ class AttentionPooling(keras.Layer):
     A learned vector q gives each medium x the weight `softmax(<q, x>)` over the media
     of its template. It starts at zero, where every medium weighs the same: the plain
     mean that IJB-C prescribes. A mask `(batch, media)`, False for padding, keeps
-    templates of different sizes in one batch; at least one medium must be left.
+    templates of different sizes in one batch; a template that is all padding is
+    refused.
 
     Args:
         **kwargs: `name` and the like of `keras.Layer`.
@@ -53,12 +56,31 @@ class AttentionPooling(keras.Layer):
         )
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
-        """Pool the media of each template."""
+        """Pool the media of each template.
+
+        Args:
+            inputs: `(batch, media, d)`.
+            mask: `(batch, media)` bool, False for padding; or None.
+
+        Raises:
+            ValueError: A template is all padding, where the mask is known; in a graph
+                TensorFlow's assertion refuses it, and under XLA it is NaN.
+        """
         logits = ops.sum(inputs * self.attention, axis=-1)
         if mask is not None:
+            mask = refuse_unless(
+                ops.any(mask, axis=-1),
+                mask,
+                "A template should have one medium or more that its mask leaves; leave "
+                "empty templates out of the batch.",
+            )
             logits = ops.where(mask, logits, ops.full_like(logits, -1e9))
         weights = ops.softmax(logits, axis=-1)
-        return ops.sum(weights[..., None] * inputs, axis=-2)
+        pooled = ops.sum(weights[..., None] * inputs, axis=-2)
+        if mask is None:
+            return pooled
+        # Where nothing could refuse it: no medium has no mean.
+        return ops.where(ops.any(mask, axis=-1)[:, None], pooled, float("nan"))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Nothing is masked after the media are pooled."""

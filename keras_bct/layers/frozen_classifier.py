@@ -61,10 +61,10 @@ class FrozenClassifier(keras.Layer):
         size, needed = input_shape[-1], self._old.embedding_size
         if len(input_shape) != 2 or size is None or size < needed:
             raise ValueError(
-                f"The old classifier takes {needed} components, so the new embedding "
+                f"The frozen classifier takes {needed} components, so the embedding "
                 f"should have shape (batch, {needed}) or wider. Received: input shape "
-                f"{tuple(input_shape)}; give the new backbone embedding_size={needed} "
-                "or more."
+                f"{tuple(input_shape)}; to train against an old classifier give the "
+                f"new backbone embedding_size={needed} or more."
             )
         self.kernel = self._constant("kernel", self._old.weights)
         self.bias = None

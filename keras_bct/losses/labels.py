@@ -8,6 +8,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_bct.losses.refuse_unless import refuse_unless
+
 _NO_ROW = np.iinfo(np.int64).min
 _BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
@@ -109,35 +111,3 @@ def row_labels(labels: Any, classes: int) -> tuple[Any, Any]:
         "with Classifier.labels(names).",
     )
     return ops.cast(ops.clip(labels, 0, classes - 1), "int32"), valid
-
-
-def refuse_unless(holds: Any, labels: Any, message: str) -> Any:
-    """Give `labels`, behind the check that all of `holds` is true.
-
-    Args:
-        holds: `(batch,)` bool.
-        labels: `(batch,)`, shown where it does not hold.
-        message: What was expected.
-
-    Raises:
-        ValueError: It does not, and the values are known.
-    """
-    if keras.backend.backend() != "tensorflow":
-        return labels
-    import tensorflow as tf
-
-    if tf.executing_eagerly():
-        bad = np.flatnonzero(~np.asarray(holds))
-        if len(bad):
-            raise ValueError(
-                f"{message} Received: {np.asarray(labels)[bad[0]]} for sample "
-                f"{bad[0]} of the batch."
-            )
-        return labels
-    check = tf.debugging.Assert(
-        tf.reduce_all(holds), [f"{message} Labels received:", labels], summarize=16
-    )
-    # Whatever is computed from the labels waits for the assertion, the gradients
-    # and so the weights' update included.
-    with tf.control_dependencies([check]):
-        return tf.identity(labels)

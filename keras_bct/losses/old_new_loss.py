@@ -7,7 +7,8 @@ from typing import Any
 from keras import ops
 
 from keras_bct.losses.influence import NO_OLD_CLASS
-from keras_bct.losses.labels import LabelledLoss, refuse_unless, whole_labels
+from keras_bct.losses.labels import LabelledLoss, whole_labels
+from keras_bct.losses.refuse_unless import refuse_unless
 
 
 class OldNewLoss(LabelledLoss):

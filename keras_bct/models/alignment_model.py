@@ -46,6 +46,10 @@ class AlignmentModel(keras.Model):
             whose embeddings are compared by cosine.
         **kwargs: `name` and the like of `keras.Model`.
 
+    Raises:
+        ValueError: When it is built: the classifier takes another number of
+            components than the map gives.
+
     Example:
         >>> from keras_bct.layers import AlignmentMap, UncertaintyHead
         >>> model = AlignmentModel(AlignmentMap(3, hidden_size=8), UncertaintyHead())
@@ -82,6 +86,13 @@ class AlignmentModel(keras.Model):
         if not self.alignment_map.built:
             self.alignment_map.build(*shapes)
         aligned = (None, self.alignment_map.compute_output_shape(*shapes)[-1])
+        known = self.classifier
+        if known is not None and known.classifier.embedding_size != aligned[1]:
+            raise ValueError(
+                "`classifier` should be the new model's and take the "
+                f"{aligned[1]} components that the map gives. Received: one of "
+                f"{known.classifier.embedding_size}; is it the old model's?"
+            )
         for layer in (self.uncertainty, self.classifier):
             if layer is not None and not layer.built:
                 layer.build(aligned)

@@ -1,6 +1,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_bct.layers import AttentionPooling
 
@@ -72,3 +73,27 @@ def test_it_learns_which_medium_is_good():
 def test_a_single_embedding_has_no_media():
     with pytest.raises(ValueError, match="media"):
         AttentionPooling()(MEDIA[0])
+
+
+def test_a_template_that_is_all_padding_is_refused():
+    mask = np.ones(MEDIA.shape[:2], bool)
+    mask[-1] = False
+    message = f"one medium or more.*for sample {len(MEDIA) - 1} of the batch"
+    with pytest.raises(ValueError, match=message):
+        AttentionPooling()(MEDIA, mask=mask)
+    layer = AttentionPooling()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one medium or more"):
+        tf.function(lambda media, mask: layer(media, mask=mask))(MEDIA, mask)
+
+
+def test_where_xla_cannot_refuse_padding_it_has_no_mean():
+    layer = AttentionPooling()
+    layer.build(MEDIA.shape)
+    mask = np.ones(MEDIA.shape[:2], bool)
+    mask[-1] = False
+    compiled = tf.function(
+        lambda media, mask: layer.call(media, mask=mask), jit_compile=True
+    )
+    pooled = compiled(tf.constant(MEDIA), tf.constant(mask)).numpy()
+    assert np.isnan(pooled[-1]).all()
+    np.testing.assert_allclose(pooled[:-1], MEDIA[:-1].mean(axis=1), rtol=1e-5)

@@ -175,3 +175,15 @@ def test_trains_on_from_a_keras_file_as_if_never_saved(side, tmp_path):
         each.fit(inputs, truth, batch_size=16, epochs=2, shuffle=False, verbose=0)
     for weight, wanted in zip(again.get_weights(), made.get_weights(), strict=True):
         np.testing.assert_allclose(weight, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [NEW - 1, NEW + 1, OLD])
+def test_a_classifier_of_another_model_is_not_called_the_old_one_of_a_training(size):
+    rows = np.random.default_rng(9).normal(size=(CLASSES, size))
+    other = Classifier("softmax", rows, tuple("abcde"))
+    made = AlignmentModel(
+        AlignmentMap(NEW, hidden_size=8), classifier=FrozenClassifier(other)
+    )
+    message = rf"new model's.*{NEW} components.*Received: one of {size}"
+    with pytest.raises(ValueError, match=message):
+        made(data(count=2)[0])
