@@ -9,6 +9,9 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 from PIL.TiffImagePlugin import TiffImageFile
 
+# Pillow knows many more, some of which run another program on the file (EPS) or are
+# seldom tried; whatever a file is called, it is read as one of these or not at all.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 _ORIENTATION = 274
 _BITS_PER_SAMPLE = 258
 _PHOTOMETRIC, _WHITE_IS_ZERO = 262, 0
@@ -31,7 +34,7 @@ def open_picture(image: bytes) -> Image.Image:
         ValueError: bytes that are no picture, or a damaged one.
     """
     try:
-        picture: Image.Image = Image.open(io.BytesIO(image))
+        picture: Image.Image = Image.open(io.BytesIO(image), formats=_FORMATS)
         picture.load()
     # Pillow's readers raise whatever their parsing runs into.
     except Exception as error:

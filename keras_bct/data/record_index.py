@@ -23,9 +23,10 @@ from keras_bct.data.records import (
     refuse_unlabelled,
 )
 from keras_bct.progress import progress_bar
+from keras_bct.tables.record_end import AROUND_RECORD, refuse_rest
 
 # A record is its length (8 bytes), a checksum (4), the data and another checksum (4).
-_BEFORE_DATA, _AROUND_DATA = 12, 16
+_BEFORE_DATA = 12
 _PARSED_TOGETHER = 1024
 
 
@@ -115,8 +116,8 @@ class RecordIndex:
                 try:
                     for batch in tf.data.TFRecordDataset(file).batch(_PARSED_TOGETHER):
                         sizes = tf.strings.length(batch).numpy().astype(np.int64)
-                        ends = offset + np.cumsum(sizes + _AROUND_DATA)
-                        offsets.append(ends - sizes - (_AROUND_DATA - _BEFORE_DATA))
+                        ends = offset + np.cumsum(sizes + AROUND_RECORD)
+                        offsets.append(ends - sizes - (AROUND_RECORD - _BEFORE_DATA))
                         lengths.append(sizes)
                         bar.update(int(ends[-1]) - offset)
                         offset = int(ends[-1])
@@ -137,6 +138,10 @@ class RecordIndex:
                         "id, image, label are one byte string each. Received, after "
                         f"record {len(names['id'])}: {error.message}"
                     ) from error
+                try:
+                    refuse_rest(file, offset, len(names["id"]))
+                except ValueError as error:
+                    raise ValueError(f"{file}: {error}") from error
                 ids.append(names_of(file, "id", names["id"], required=True))
                 labels.append(names_of(file, "label", names["label"], required=False))
                 numbers.append(np.full(len(names["id"]), number, np.int32))

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from keras_bct import file_patterns
+from keras_bct.tables.record_end import AROUND_RECORD, refuse_rest
 from keras_bct.text_column import MISSING, text_column
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -153,8 +154,11 @@ def read_records(
             file, compression or compression_of(file)
         ).batch(_PARSED_TOGETHER)
         values: dict[str, list[bytes]] = {feature: [] for feature in features}
+        size = 0
         try:
             for batch in examples:
+                lengths = tf.strings.length(batch).numpy()
+                size += int(lengths.sum()) + AROUND_RECORD * len(lengths)
                 parsed = tf.io.parse_example(batch, wanted)
                 for feature in features:
                     values[feature].extend(parsed[feature].numpy())
@@ -164,6 +168,10 @@ def read_records(
                 f"{', '.join(features)} are one byte string each. Received, after "
                 f"record {len(values[id])}: {error.message}"
             ) from error
+        try:
+            refuse_rest(file, size, len(values[id]))
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
         empty = [row for row, value in enumerate(values[image]) if not value]
         if empty:
             raise ValueError(

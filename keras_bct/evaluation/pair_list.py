@@ -29,6 +29,7 @@ from keras_bct.evaluation.verification import (
     equal_error_rate,
 )
 from keras_bct.progress import progress_bar
+from keras_bct.tables import read_names
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -44,23 +45,18 @@ def read_pairs(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
         (k, 2) strings: ids.
 
     Raises:
-        ValueError: A column is missing or there is no row.
+        FileNotFoundError: There is no such file.
+        ValueError: It cannot be read, a column is missing, a row has no id in one, or
+            there is no row.
     """
-    from pyarrow import csv
-
-    options = csv.ConvertOptions(
-        column_types={"query": "string", "gallery": "string"},
-        strings_can_be_null=False,
-    )
-    table = csv.read_csv(path, convert_options=options)
-    missing = {"query", "gallery"} - set(table.column_names)
-    if missing or not len(table):
+    names = ("query", "gallery")
+    columns = read_names(path, names)
+    pairs = np.stack([columns[name] for name in names], axis=1)
+    if not len(pairs):
         raise ValueError(
-            f"`pairs`: {path} should have rows with the columns query and gallery. "
-            f"Received: columns {table.column_names}, {len(table)} rows."
+            f"`pairs`: {os.fspath(path)} should have a pair in a row. Received: no row."
         )
-    columns = [table[name].to_numpy().astype(np.str_) for name in ("query", "gallery")]
-    return np.stack(columns, axis=1)
+    return pairs
 
 
 def verify_pairs(

@@ -2,6 +2,6 @@
 
 from keras_bct.tables.columns import Columns
 from keras_bct.tables.numpy_file import read_vectors
-from keras_bct.tables.table_file import ENDINGS, read_table
+from keras_bct.tables.table_file import ENDINGS, read_names, read_table
 
-__all__ = ["ENDINGS", "Columns", "read_table", "read_vectors"]
+__all__ = ["ENDINGS", "Columns", "read_names", "read_table", "read_vectors"]

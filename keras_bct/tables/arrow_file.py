@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,12 +70,16 @@ def read_parquet(path: str, columns: Columns) -> dict[str, Any]:
     return _columns(table, columns, uuids)
 
 
-def read_csv(path: str, columns: Columns) -> dict[str, Any]:
-    """Read all columns but the vectors from a CSV file, without guessing types."""
+def read_csv(path: str, choose: Callable[[list[str]], list[str]]) -> dict[str, Any]:
+    """Read columns of a CSV file without guessing their types.
+
+    Args:
+        path: The file.
+        choose: Of the columns that are there, those to read.
+    """
     with whole_file(".csv", *_DECODER):
         there = csv.open_csv(path).schema.names
-    wanted = columns.among([*there, columns.embedding])
-    wanted.remove(columns.embedding)
+    wanted = choose(there)
     with whole_file(".csv", *_DECODER):
         table = csv.read_csv(
             path,

@@ -40,18 +40,29 @@ class Columns:
         Raises:
             ValueError: One is not there, or is there twice.
         """
-        missing = [c for c in self.wanted if c not in (*there, *self.optional)]
-        if missing:
+        return chosen(self.wanted, there, self.optional)
+
+
+def chosen(
+    wanted: Sequence[str], there: Sequence[str], optional: Sequence[str] = ()
+) -> list[str]:
+    """The wanted columns among those of a file.
+
+    Raises:
+        ValueError: One that is not optional is not there, or one is there twice.
+    """
+    missing = [c for c in wanted if c not in (*there, *optional)]
+    if missing:
+        raise ValueError(
+            f"the columns {', '.join(map(repr, wanted))} are expected. "
+            f"Received no {', '.join(map(repr, missing))}; there are "
+            f"{', '.join(map(repr, there)) or 'none'}."
+        )
+    found = [name for name in wanted if name in there]
+    for name in found:
+        if (times := list(there).count(name)) > 1:
             raise ValueError(
-                f"the columns {', '.join(map(repr, self.wanted))} are expected. "
-                f"Received no {', '.join(map(repr, missing))}; there are "
-                f"{', '.join(map(repr, there)) or 'none'}."
+                f"the column {name!r} should be there once. Received: {times} of that "
+                "name; rename those that are something else."
             )
-        found = [name for name in self.wanted if name in there]
-        for name in found:
-            if (times := list(there).count(name)) > 1:
-                raise ValueError(
-                    f"the column {name!r} should be there once. Received: {times} of "
-                    "that name; rename those that are something else."
-                )
-        return found
+    return found

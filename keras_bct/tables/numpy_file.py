@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import zipfile
 import zlib
@@ -45,7 +46,9 @@ def read_npy(path: str, columns: Columns) -> dict[str, Any]:
             f"{beside} does not exist."
         )
     rows = _mapped(path)
-    return {**read_csv(str(beside), columns), columns.embedding: rows}
+    # The vectors are none of the CSV file's columns.
+    others = dataclasses.replace(columns, embedding=columns.id)
+    return {**read_csv(str(beside), others.among), columns.embedding: rows}
 
 
 def read_vectors(path: str | os.PathLike[str]) -> npt.NDArray[Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import os
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,10 +10,8 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from keras_bct.tables.columns import Columns
+from keras_bct.tables.record_end import AROUND_RECORD, refuse_rest
 from keras_bct.tables.whole_file import whole_file
-
-# A record is its length (8 bytes), a checksum (4), the data and another checksum (4).
-_AROUND_DATA = 16
 
 
 def read_tfrecord(path: str, columns: Columns) -> dict[str, Any]:
@@ -51,31 +46,18 @@ def _records(path: str) -> Iterator[bytes]:
     with whole_file(".tfrecord"), open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     size = count = 0
-    cut = ""
     try:
         dataset = tf.data.TFRecordDataset(path, "GZIP" if packed else "")
         for record in dataset.as_numpy_iterator():
             yield record
-            size += len(record) + _AROUND_DATA
+            size += len(record) + AROUND_RECORD
             count += 1
-        # TensorFlow takes a record of which a few bytes are there for the file's end.
-        if rest := _unpacked_size(path, packed) - size:
-            cut = f"{rest:,} bytes that are no record"
-    except tf.errors.OpError:
-        cut = "a record that is cut short or damaged"
-    if cut:
+    except tf.errors.OpError as error:
         raise ValueError(
-            f"whole TFRecords are expected. Received, after {count:,} of them, {cut}; "
-            "write the file anew."
-        )
-
-
-def _unpacked_size(path: str, packed: bool) -> int:
-    if not packed:
-        return os.path.getsize(path)
-    with whole_file("packed .tfrecord", EOFError, zlib.error):
-        with gzip.open(path) as file:
-            return file.seek(0, os.SEEK_END)
+            f"whole TFRecords are expected. Received, after {count:,} of them, one "
+            "that is cut short or damaged; write the file anew."
+        ) from error
+    refuse_rest(path, size, count)
 
 
 def _value(name: str, row: int, feature: Any) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from keras_bct.tables.columns import Columns
+from keras_bct.tables.columns import Columns, chosen
 from keras_bct.text_column import text_column
 
 ENDINGS = (".npz", ".npy", ".parquet", ".arrow", ".tfrecord")
@@ -51,6 +51,32 @@ def read_table(
         return _checked(_reader(name)(name, columns), columns)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+
+
+def read_names(
+    path: str | os.PathLike[str], names: Sequence[str]
+) -> dict[str, npt.NDArray[np.str_]]:
+    """Read columns of names from a CSV file; every row has all of them.
+
+    Args:
+        path: The file.
+        names: The columns.
+
+    Returns:
+        (n,) strings by the name of the column.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: The file cannot be read, or a column is missing, is there twice, or
+            has a gap; the message names the file and the row.
+    """
+    from keras_bct.tables.arrow_file import read_csv
+
+    try:
+        found = read_csv(os.fspath(path), lambda there: chosen(names, there))
+        return {name: text_column(name, found[name], required=True) for name in names}
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
 def _checked(found: dict[str, Any], columns: Columns) -> dict[str, npt.NDArray[Any]]:

@@ -9,6 +9,7 @@ from PIL import Image
 
 from keras_bct.data import OwnSize, Preparation
 from keras_bct.data.decoding import decode
+from keras_bct.data.picture_file import open_picture
 
 RAMP = np.array([0, 1, 255, 256, 257, 511, 512, 32768, 65279, 65280, 65535])
 UPPER = [0, 0, 0, 1, 1, 1, 2, 128, 254, 255, 255]
@@ -244,3 +245,16 @@ def test_damaged_pictures_are_refused(prepare, kind):
 def test_own_size_refuses_what_it_cannot_write(options):
     with pytest.raises(ValueError, match=f"`{next(iter(options))}`"):
         OwnSize(**options)
+
+
+@pytest.mark.parametrize("kind", ["EPS", "PCX", "PPM", "TGA"])
+def test_formats_that_nobody_asked_for_are_not_even_tried(kind, tmp_path, monkeypatch):
+    """Pillow hands an EPS file to Ghostscript, which runs it as a program."""
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(file, kind)
+    started = []
+    monkeypatch.setattr("subprocess.check_call", started.append)
+
+    with pytest.raises(ValueError, match="a picture that can be decoded"):
+        open_picture(file.getvalue())
+    assert started == []

@@ -76,6 +76,15 @@ def test_file_that_is_cut_short_is_named(write, tmp_path):
         RecordIndex.scan(file, image_shape=SHAPE)
 
 
+def test_file_that_ends_in_the_head_of_a_record_is_no_shorter_set(write, tmp_path):
+    file = write("a", ["x", "y"])
+    content = (tmp_path / "a").read_bytes()
+    for bytes_of_second in (1, 8, 11):
+        (tmp_path / "a").write_bytes(content[: len(content) // 2 + bytes_of_second])
+        with pytest.raises(ValueError, match=f"after 1 of them, {bytes_of_second} byt"):
+            RecordIndex.scan(file, image_shape=SHAPE)
+
+
 def test_records_without_a_label_are_refused(tmp_path, picture):
     with tf.io.TFRecordWriter(str(tmp_path / "a")) as writer:
         image, name = (

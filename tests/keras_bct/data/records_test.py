@@ -43,6 +43,27 @@ def test_records_without_cameras_stay_without(tmp_path):
     assert read_records(tmp_path / "a.tfrecord").cameras is None
 
 
+@pytest.mark.parametrize("bytes_of_second", [1, 8, 11])
+def test_a_file_that_ends_in_the_head_of_a_record_is_no_shorter_set(
+    tmp_path, bytes_of_second
+):
+    same = {"id": b"1", "image": b"...", "label": b"a"}
+    write_features(tmp_path / "a", same, {**same, "id": b"2"})
+    content = (tmp_path / "a").read_bytes()
+    (tmp_path / "a").write_bytes(content[: len(content) // 2 + bytes_of_second])
+    with pytest.raises(ValueError, match=f"a: .*after 1 of them, {bytes_of_second} by"):
+        read_records(tmp_path / "a")
+
+
+@pytest.mark.parametrize("missing", [1, 9, 40])
+def test_a_packed_file_cut_short_is_no_shorter_set(tmp_path, missing):
+    write_records(tmp_path / "a", records(), compression="GZIP")
+    content = (tmp_path / "a").read_bytes()
+    (tmp_path / "a").write_bytes(content[:-missing])
+    with pytest.raises(ValueError, match="/a"):
+        read_records(tmp_path / "a")
+
+
 def test_gzip_shards_are_recognised(tmp_path):
     write_records(tmp_path / "a.gz", records(), compression="GZIP")
     assert gzip.open(tmp_path / "a.gz").read(1)

@@ -91,8 +91,27 @@ def test_a_wrong_list_is_refused(make_protocol, make_people, pairs, message):
         measure(make_protocol(*METRICS), *make_people(), pairs=pairs)
 
 
-@pytest.mark.parametrize("text", ["query,other\na,b", "query,gallery\n"])
-def test_a_wrong_file_is_refused(tmp_path, text):
-    (tmp_path / "pairs.csv").write_text(text)
-    with pytest.raises(ValueError, match=r"pairs\.csv"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query,other\na,b", "no 'gallery'; there are 'query', 'other'"),
+        ("query,gallery\n", "no row"),
+        ("", "a whole .csv file is expected"),
+        ("query,gallery,query\na,b,c\n", "'query' should be there once"),
+        ("query,gallery\na,b\na,\n", "`gallery` .*none in row 1"),
+        ("query,gallery\na,b,c\n", "Expected 2 columns, got 3"),
+        ("query,gallery\nä,b\n".encode("latin-1"), "`query` .*UTF-8.* row 0"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path, text, message):
+    content = text if isinstance(text, bytes) else text.encode()
+    (tmp_path / "pairs.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=rf"pairs\.csv.*{message}"):
         pair_list.read_pairs(tmp_path / "pairs.csv")
+
+
+def test_ids_of_pairs_are_read_as_they_are(tmp_path):
+    pairs = [["007", "漢字"], ["a, b", "🙂"], ["a\u2028b", "x\ny"]]
+    lines = [f'"{query}","{gallery}"\n' for query, gallery in pairs]
+    (tmp_path / "pairs.csv").write_bytes(("query,gallery\n" + "".join(lines)).encode())
+    assert pair_list.read_pairs(tmp_path / "pairs.csv").tolist() == pairs
