@@ -7,9 +7,11 @@ Features, each one byte string: `id`, `image` (PNG or JPEG), and where they are 
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import tensorflow as tf
 from keras_bct import file_patterns
 from keras_bct.tables.record_end import AROUND_RECORD, refuse_rest
 from keras_bct.text_column import MISSING, text_column
+from keras_bct.written_whole import written_whole
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PARSED_TOGETHER = 1024
@@ -90,7 +93,7 @@ def write_records(
     """Write pictures to one TFRecord file.
 
     Args:
-        path: the file; one that is there is replaced.
+        path: the file; one that is there is replaced once the new one is whole.
         records: the pictures.
         compression: `GZIP`, or None.
 
@@ -101,7 +104,12 @@ def write_records(
     >>> read_records(file).labels
     array(['a'], dtype='<U1')
     """
-    with tf.io.TFRecordWriter(os.fspath(path), compression or "") as writer:
+    target = os.fspath(path)
+    with contextlib.ExitStack() as stack:
+        # An object store shows a file when it is whole, by itself.
+        if "://" not in target:
+            target = str(stack.enter_context(written_whole(Path(target))))
+        writer = stack.enter_context(tf.io.TFRecordWriter(target, compression or ""))
         for row in range(len(records)):
             writer.write(serialise(records, row, records.images[row]))
 

@@ -197,3 +197,15 @@ def test_file_in_a_folder_with_brackets_is_found(tmp_path):
     write_records(folder / "t.tfrecord", records())
     assert len(read_records(folder / "t.tfrecord")) == len(records())
     assert len(read_records(folder / "t*.tfrecord")) == len(records())
+
+
+def test_a_write_that_fails_leaves_the_older_file(tmp_path):
+    path = tmp_path / "one.tfrecord"
+    write_records(path, records())
+    before = path.read_bytes()
+    broken = records("other-")
+    broken.images[1] = None
+    with pytest.raises(TypeError):
+        write_records(path, broken)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
