@@ -124,7 +124,7 @@ def test_every_public_name_of_a_room_has_its_place():
 def test_names_imported_on_first_use_are_found_too():
     page = reference.written()["keras_bct.data.md"]
     assert "\n## training_dataset\n" in page
-    assert "old_class_names: Sequence[str] | Mapping" in page
+    assert "old_class_names: Names | Mapping" in page
     # A module among the public names is shown with its functions.
     assert "\n### glyphs.load\n" in page
 
