@@ -107,8 +107,9 @@ class AliasStore(AdapterStore):
     ) -> AliasMove | None:
         """Moves an alias to a version, if the gate lets it.
 
-        For the alias's protocol the gate has to pass against every fingerprint in
-        the index that the alias serves, and against its current version.
+        For the alias's protocol the gate has to pass against what is searched from
+        then on: every fingerprint in the index that will be served, and those that its
+        gallery has got since; without an index, against the alias's current version.
 
         Args:
             version: Such as `"glyphs/3"`.

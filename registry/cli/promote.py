@@ -17,8 +17,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-compatible",
         action="store_true",
-        help="only when the gate passes against the alias's version and every version "
-        "in the index that it serves",
+        help="only when the gate passes against every version whose vectors are "
+        "searched from then on",
     )
     parser.add_argument(
         "--protocol",

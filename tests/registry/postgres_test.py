@@ -134,6 +134,8 @@ def test_history_is_only_added_to(registry, make_model, statement):
 def test_two_writers_get_different_numbers(registry, server, make_model, environment):
     script = (
         "import sys; from registry import Registry\n"
+        "from tests.registry.stand_in import take_stand_ins\n"
+        "take_stand_ins()\n"
         "registry = Registry(sys.argv[1], database=sys.argv[2])\n"
         "for folder in sys.argv[3:]:\n"
         "    registry.register('glyphs', folder)\n"
