@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keras_bct.array_file import write_array
+from keras_bct.array_file import read_array, write_array
 from keras_bct.text_column import text_column
 
 __all__ = ["COSINE_KINDS", "KINDS", "Classifier", "synthesize"]
@@ -281,10 +281,10 @@ class Classifier:
             )
         bias = None
         if description["bias"]:
-            bias = np.load(directory / _BIAS, allow_pickle=False)
+            bias = read_array(directory / _BIAS)
         return cls(
             kind=description["kind"],
-            weights=np.load(directory / _WEIGHTS, allow_pickle=False),
+            weights=read_array(directory / _WEIGHTS),
             class_names=tuple(description["class_names"]),
             bias=bias,
             scale=description["scale"],

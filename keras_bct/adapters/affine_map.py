@@ -15,7 +15,7 @@ from keras_bct.adapters.embedding_rows import (
     finite_blocks,
     refuse_overflow,
 )
-from keras_bct.array_file import write_array
+from keras_bct.array_file import read_array, write_array
 
 Floats = NDArray[np.float64]
 
@@ -150,8 +150,8 @@ class AffineMap:
     def load(cls, directory: Path) -> AffineMap:
         """Read what `save` wrote."""
         return cls(
-            np.load(directory / _MATRIX, allow_pickle=False),
-            np.load(directory / _OFFSET, allow_pickle=False),
+            read_array(directory / _MATRIX),
+            read_array(directory / _OFFSET),
         )
 
 

@@ -17,7 +17,7 @@ from keras_bct.adapters.embedding_rows import (
     float32_rows,
     refuse_overflow,
 )
-from keras_bct.array_file import write_array
+from keras_bct.array_file import read_array, write_array
 
 Singles = NDArray[np.float32]
 
@@ -130,8 +130,5 @@ class ResidualMap:
         """Read what `save` wrote."""
         return cls(
             AffineMap.load(directory),
-            *(
-                np.load(directory / f"adapter_{name}.npy", allow_pickle=False)
-                for name in _FILES
-            ),
+            *(read_array(directory / f"adapter_{name}.npy") for name in _FILES),
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from keras_bct.array_file import read_array
 from keras_bct.data.protocol_pictures import (
     SideName,
     read_protocol_pictures,
     with_embeddings,
 )
 from keras_bct.evaluation import EmbeddingSet, Protocol, Source, read_embeddings
-from keras_bct.tables import read_vectors
 
 
 def load_side(
@@ -48,7 +48,7 @@ def load_side(
             pictures, embedder.embed_bytes(pictures.images, pictures.ids.tolist())
         )
     if given.lower().endswith(".npy") and source.source == "tfrecord":
-        vectors = read_vectors(given)
+        vectors = read_array(given, mapped=True)
         try:
             return with_embeddings(read_protocol_pictures(protocol, side), vectors)
         except ValueError as error:

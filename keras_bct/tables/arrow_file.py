@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from keras_bct.tables.columns import Columns
-from keras_bct.tables.whole_file import whole_file
+from keras_bct.whole_file import whole_file
 
 if int(pa.__version__.split(".")[0]) < 15:
     # Before 14.0.1 a file could name a type that is unpickled as soon as the file is

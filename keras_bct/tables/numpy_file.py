@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import zipfile
 import zlib
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keras_bct.array_file import read_array
 from keras_bct.tables.columns import Columns
-from keras_bct.tables.whole_file import whole_file
+from keras_bct.whole_file import whole_file
 
 # NumPy 1 has no types for it.
 _FORMAT: Any = np.lib.format
@@ -45,32 +45,10 @@ def read_npy(path: str, columns: Columns) -> dict[str, Any]:
             "its ids and labels are expected in a CSV file beside it. Received none: "
             f"{beside} does not exist."
         )
-    rows = _mapped(path)
+    rows = read_array(path, mapped=True)
     # The vectors are none of the CSV file's columns.
     others = dataclasses.replace(columns, embedding=columns.id)
     return {**read_csv(str(beside), others.among), columns.embedding: rows}
-
-
-def read_vectors(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
-    """Map the array of an npy file into memory.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It is no such file, or not whole; the message names it.
-    """
-    try:
-        return _mapped(path)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
-
-
-def _mapped(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
-    with whole_file(".npy", *_DECODER):
-        with open(path, "rb") as file:
-            # Said here, as NumPy takes another kind of file for a pickled one.
-            _FORMAT.read_magic(file)
-        rows: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return rows
 
 
 def _array(name: str, file: Any) -> npt.NDArray[Any]:

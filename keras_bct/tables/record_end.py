@@ -4,7 +4,7 @@ import gzip
 import os
 import zlib
 
-from keras_bct.tables.whole_file import whole_file
+from keras_bct.whole_file import whole_file
 
 AROUND_RECORD = 16
 """Bytes of a record beside its data: its length, and a checksum of each."""

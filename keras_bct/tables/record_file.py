@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from keras_bct.tables.columns import Columns
 from keras_bct.tables.record_end import AROUND_RECORD, refuse_rest
-from keras_bct.tables.whole_file import whole_file
+from keras_bct.whole_file import whole_file
 
 
 def read_tfrecord(path: str, columns: Columns) -> dict[str, Any]:

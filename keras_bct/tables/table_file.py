@@ -50,7 +50,9 @@ def read_table(
     try:
         return _checked(_reader(name)(name, columns), columns)
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+        # Some of what reads it has named it.
+        told = str(error).removeprefix(f"{name}: ")
+        raise ValueError(f"{name}: {told}") from error
 
 
 def read_names(

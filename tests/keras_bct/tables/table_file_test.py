@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from keras_bct.tables import Columns, read_table, read_vectors
+from keras_bct.tables import Columns, read_table
 
 IDS = ["漢字", "🙂", "a\u2028b", "NA"]
 LABELS = ["1", None, "", "None"]
@@ -325,12 +325,6 @@ def test_vectors_of_npy_stay_on_disk(tmp_path):
     write_npy(tmp_path / "set.npy", IDS, LABELS, ROWS)
 
     assert isinstance(read_table(tmp_path / "set.npy", COLUMNS)["embedding"], np.memmap)
-
-
-def test_vectors_alone_are_refused_with_the_name_of_their_file(tmp_path):
-    (tmp_path / "rows.npy").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"rows\.npy: a whole \.npy file is expected"):
-        read_vectors(tmp_path / "rows.npy")
 
 
 def test_csv_keeps_zeros_quotes_and_line_breaks(tmp_path):
