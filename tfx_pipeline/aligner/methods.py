@@ -7,6 +7,7 @@ from typing import Any
 
 from keras_bct import adapters
 from keras_bct.adapters import OldToNew
+from keras_bct.checked_choice import check_choice
 from keras_bct.configuration import from_mapping
 from tfx_pipeline.aligner.pairs import Pairs
 
@@ -39,11 +40,7 @@ def check_method(method: str, settings: Mapping[str, Any]) -> None:
     if method == FASTFILL:
         _recipe(settings)
         return
-    if method not in METHODS:
-        raise ValueError(
-            f"`aligner.method` should be one of {[*METHODS, FASTFILL]}. Received: "
-            f"{method!r}."
-        )
+    check_choice("aligner.method", method, [*METHODS, FASTFILL])
     try:
         METHODS[method](**settings)
     except TypeError as error:
