@@ -62,7 +62,7 @@ def processor() -> str:
         AMD EPYC, 2 cores, AVX2
     """
     facts = {}
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition(":")
         facts[name.strip()] = value.strip()
     flags = facts.get("flags", facts.get("Features", "")).split()
