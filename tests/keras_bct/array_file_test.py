@@ -1,3 +1,4 @@
+import contextlib
 import resource
 
 import numpy as np
@@ -9,18 +10,23 @@ ARRAY = np.arange(768.0).reshape(24, 32)
 SIZE = 128 + ARRAY.nbytes
 
 
-@pytest.fixture
-def full_at():
-    """Lets files grow to a size and no further, as a disk does that is full there."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+@contextlib.contextmanager
+def full_at(size):
+    """Lets files grow to a size and no further, as a disk does that is full there.
+
+    Around the one call: the log that pytest writes to may be a file, too.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("written", [0, 100, 4096, SIZE - 100, SIZE - 1])
-def test_a_file_that_does_not_fit_is_an_error(tmp_path, full_at, written):
-    full_at(written)
-    with pytest.raises(OSError, match="File too large"):
+def test_a_file_that_does_not_fit_is_an_error(tmp_path, written):
+    with pytest.raises(OSError, match="File too large"), full_at(written):
         write_array(tmp_path / "rows.npy", ARRAY)
 
 
