@@ -16,15 +16,15 @@ from keras_bct.backfill.explained_variance import leads_elsewhere
 from keras_bct.backfill.ordering import highest_first, random_order
 from keras_bct.backfill.variance import predicted_variance
 from keras_bct.checked_labels import label_array
-from keras_bct.evaluation.backfilling_curve import backfilling_curve
-from keras_bct.evaluation.comparison import (
+from keras_bct.evaluation.backfilling.backfilling_curve import backfilling_curve
+from keras_bct.evaluation.decision.comparison import (
     Comparison,
     MetricComparison,
     compare_measurements,
 )
-from keras_bct.evaluation.embedding_set import EmbeddingSet, check_same_items
-from keras_bct.evaluation.measuring import measure
-from keras_bct.evaluation.protocol import Protocol, Source
+from keras_bct.evaluation.inputs.embedding_set import EmbeddingSet, check_same_items
+from keras_bct.evaluation.inputs.protocol import Protocol, Source
+from keras_bct.evaluation.measurement.measuring import measure
 from keras_bct.text_column import text_column
 
 GOAL = 0.95

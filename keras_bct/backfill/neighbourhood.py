@@ -20,8 +20,8 @@ from keras_bct.backfill.distance import (
     unit_rows,
 )
 from keras_bct.checked_numbers import whole_number
-from keras_bct.evaluation.block_pass import Execution
-from keras_bct.evaluation.nearest import nearest
+from keras_bct.evaluation.engine.block_pass import Execution
+from keras_bct.evaluation.retrieval.nearest import nearest
 
 _QUIET = Execution(progress=False)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from keras_bct.adapters.embedding_rows import embedding_rows
 from keras_bct.backfill.distance import Floats
 from keras_bct.checked_numbers import whole_number
-from keras_bct.evaluation.block_pass import Execution
-from keras_bct.evaluation.nearest import nearest
+from keras_bct.evaluation.engine.block_pass import Execution
+from keras_bct.evaluation.retrieval.nearest import nearest
 
 
 def query_frequency(

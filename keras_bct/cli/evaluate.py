@@ -27,7 +27,7 @@ from keras_bct.evaluation import (
     pool_templates,
     write_report,
 )
-from keras_bct.evaluation.report_rows import (
+from keras_bct.evaluation.report.report_rows import (
     Rows,
     comparison_rows,
     gain_rows,

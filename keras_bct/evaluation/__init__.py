@@ -4,42 +4,48 @@ Importing it imports neither TensorFlow nor Keras, and no compiler before a metr
 computed.
 """
 
-from keras_bct.evaluation.backfill_cutoffs import paper_cutoffs
-from keras_bct.evaluation.backfilling_curve import BackfillingCurve, backfilling_curve
-from keras_bct.evaluation.block_pass import Execution
-from keras_bct.evaluation.comparison import (
+from keras_bct.evaluation.backfilling.backfill_cutoffs import paper_cutoffs
+from keras_bct.evaluation.backfilling.backfilling_curve import (
+    BackfillingCurve,
+    backfilling_curve,
+)
+from keras_bct.evaluation.backfilling.rank_merge import (
+    measure_rank_merge,
+    merge_nearest,
+)
+from keras_bct.evaluation.decision.comparison import (
     Comparison,
     MetricComparison,
     compare,
     compare_measurements,
 )
-from keras_bct.evaluation.cross_version import (
-    CrossVersionMatrix,
-    cross_version_matrix,
-)
-from keras_bct.evaluation.decision import Decision, decide
-from keras_bct.evaluation.embedding_files import data_digest, read_embeddings
-from keras_bct.evaluation.embedding_set import EmbeddingSet
-from keras_bct.evaluation.groups import (
-    GroupMeasurements,
-    measure_galleries,
-    measure_groups,
-)
-from keras_bct.evaluation.measurement import Measurement
-from keras_bct.evaluation.measuring import measure
-from keras_bct.evaluation.metric_name import KNOWN_METRICS, MetricName
-from keras_bct.evaluation.nearest import Nearest, nearest
-from keras_bct.evaluation.protocol import Bootstrap, Gate, Protocol, Source
-from keras_bct.evaluation.prototypes import prototypes_of
-from keras_bct.evaluation.rank_counts import RankCounts
-from keras_bct.evaluation.rank_merge import measure_rank_merge, merge_nearest
-from keras_bct.evaluation.report import write_report
-from keras_bct.evaluation.strict_criterion import (
+from keras_bct.evaluation.decision.decision import Decision, decide
+from keras_bct.evaluation.decision.strict_criterion import (
     PairShare,
     StrictCriterion,
     strict_criterion,
 )
-from keras_bct.evaluation.templates import pool_templates
+from keras_bct.evaluation.engine.block_pass import Execution
+from keras_bct.evaluation.engine.rank_counts import RankCounts
+from keras_bct.evaluation.inputs.embedding_files import data_digest, read_embeddings
+from keras_bct.evaluation.inputs.embedding_set import EmbeddingSet
+from keras_bct.evaluation.inputs.metric_name import KNOWN_METRICS, MetricName
+from keras_bct.evaluation.inputs.protocol import Bootstrap, Gate, Protocol, Source
+from keras_bct.evaluation.inputs.templates import pool_templates
+from keras_bct.evaluation.measurement.cross_version import (
+    CrossVersionMatrix,
+    cross_version_matrix,
+)
+from keras_bct.evaluation.measurement.groups import (
+    GroupMeasurements,
+    measure_galleries,
+    measure_groups,
+)
+from keras_bct.evaluation.measurement.measurement import Measurement
+from keras_bct.evaluation.measurement.measuring import measure
+from keras_bct.evaluation.report.report import write_report
+from keras_bct.evaluation.retrieval.nearest import Nearest, nearest
+from keras_bct.evaluation.retrieval.prototypes import prototypes_of
 
 __all__ = [
     "KNOWN_METRICS",

@@ -1,7 +1,7 @@
 import pytest
 
 from keras_bct.checked_choice import check_choice
-from keras_bct.evaluation.metric_name import MetricName
+from keras_bct.evaluation.inputs.metric_name import MetricName
 from keras_bct.training import Recipe, read_recipe
 
 

@@ -17,7 +17,7 @@ from keras_bct.data import (
 )
 from keras_bct.data.convert import run
 from keras_bct.evaluation import Protocol
-from keras_bct.evaluation.pair_list import read_pairs
+from keras_bct.evaluation.verification.pair_list import read_pairs
 from keras_bct.training import recipe_file
 
 

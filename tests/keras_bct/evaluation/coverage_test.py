@@ -7,18 +7,18 @@ known: from a formula's integral for retrieval, from a far larger draw for verif
 import numpy as np
 import pytest
 
-from keras_bct.evaluation.acceptance import (
+from keras_bct.evaluation.engine.bootstrap import (
+    IdentityDraws,
+    mean_replicates,
+    percentile_interval,
+)
+from keras_bct.evaluation.verification.acceptance import (
     GenuineScores,
     ImpostorTail,
     share_replicates,
     threshold_at,
 )
-from keras_bct.evaluation.bootstrap import (
-    IdentityDraws,
-    mean_replicates,
-    percentile_interval,
-)
-from keras_bct.evaluation.verification import AllPairCounts
+from keras_bct.evaluation.verification.verification import AllPairCounts
 
 WORLDS = 1000
 REPLICATES = 400

@@ -1,0 +1,1 @@
+"""What a gallery is worth while its embeddings are replaced."""

@@ -1,0 +1,1 @@
+"""Whether a new model is compatible: the comparison, the gate, the strict rule."""

@@ -1,0 +1,1 @@
+"""How it is computed: passes over blocks of scores, and the bootstrap."""

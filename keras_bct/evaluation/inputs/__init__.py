@@ -1,0 +1,1 @@
+"""What is measured: sets of embeddings, the protocol, and who is whose mate."""

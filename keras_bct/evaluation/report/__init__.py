@@ -1,0 +1,1 @@
+"""The page of tables and charts that shows a comparison."""

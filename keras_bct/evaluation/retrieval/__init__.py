@@ -1,0 +1,1 @@
+"""Ranking a gallery for every query: mAP, rank-k and what chance would give."""

@@ -1,0 +1,1 @@
+"""Accepting and rejecting pairs, and identifying queries in an open set."""
