@@ -164,9 +164,17 @@ class LambdaOrthogonal(ClosedForm):
         found, sides = self._optimum(statistics, bound)
         if codes is None or not self.contrastive_weight:
             return self._map(found, sides, bound, weight=0.0)
-        from keras_bct.adapters.lambda_training import train
+        from keras_bct.adapters.lambda_training import Training, train
 
-        found, shift = train(self, found, source, target, sides, codes, bound)
+        how = Training(
+            contrastive_weight=self.contrastive_weight,
+            temperature=self.temperature,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            seed=self.seed,
+        )
+        found, shift = train(how, found, source, target, sides, codes, bound)
         if bound is not None:
             # Training only nears the bound.
             found = nearest(found, bound)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -14,12 +14,20 @@ from keras_bct.adapters.pair_statistics import Floats
 from keras_bct.adapters.scaled_sides import ScaledSides
 from keras_bct.losses.contrastive import Contrastive
 
-if TYPE_CHECKING:
-    from keras_bct.adapters.lambda_orthogonal import LambdaOrthogonal
-
 # Far above what the squared error, which is at most about 1, can gain by a step away
 # from the bound: the bound holds at the minimum.
 _PENALTY_WEIGHT = 10.0
+
+
+class Training(NamedTuple):
+    """How a matrix is trained; `LambdaOrthogonal` says what each number means."""
+
+    contrastive_weight: float
+    temperature: float
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    seed: int
 
 
 class NearRotation(keras.regularizers.Regularizer):
@@ -39,7 +47,7 @@ class NearRotation(keras.regularizers.Regularizer):
 
 
 def train(
-    method: LambdaOrthogonal,
+    how: Training,
     start: Floats,
     source: NDArray[Any],
     target: NDArray[Any],
@@ -50,7 +58,7 @@ def train(
     """Train a matrix and a shift between scaled sides.
 
     Args:
-        method: Says how.
+        how: Weights, steps and seed.
         start: `(input_size, output_size)`, where it begins.
         source: `(n, input_size)` raw.
         target: `(n, output_size)` raw.
@@ -87,17 +95,17 @@ def train(
         "error": mapped,
         "contrast": ops.stack([inputs["target"], raw], axis=1),
     }
-    terms = {"error": "mse", "contrast": Contrastive(temperature=method.temperature)}
+    terms = {"error": "mse", "contrast": Contrastive(temperature=how.temperature)}
     # Keras' squared error is the mean over components, the scaled one their sum.
     weights = {
         "error": float(start.shape[1]),
-        "contrast": method.contrastive_weight,
+        "contrast": how.contrastive_weight,
     }
     model = keras.Model(inputs, outputs)
     dense.set_weights([start, np.zeros(start.shape[1])])
-    batches = PairBatches(np.arange(len(source)), method.batch_size, make, method.seed)
+    batches = PairBatches(np.arange(len(source)), how.batch_size, make, how.seed)
     schedule = keras.optimizers.schedules.CosineDecay(
-        method.learning_rate, method.epochs * len(batches)
+        how.learning_rate, how.epochs * len(batches)
     )
     model.compile(
         keras.optimizers.Adam(schedule),
@@ -106,6 +114,6 @@ def train(
         jit_compile=False,
     )
     # Keras would shuffle the batches by its own global seed.
-    model.fit(batches, epochs=method.epochs, shuffle=False, verbose=0)
+    model.fit(batches, epochs=how.epochs, shuffle=False, verbose=0)
     kernel, shift = dense.get_weights()
     return kernel.astype(np.float64), shift.astype(np.float64)
