@@ -30,9 +30,7 @@ class Alignment(LabelledLoss):
             (`keras_bct.losses.for_classifier(classifier)`), or None to leave it out:
             then it is FCT.
         discriminative_weight: Of L_disc; 1 in the paper.
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`.
-        dtype: Float32 unless told otherwise.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
     Raises:
         TypeError: A term is of another type.
@@ -59,11 +57,9 @@ class Alignment(LabelledLoss):
         discriminative: ClassifierLoss | None = None,
         *,
         discriminative_weight: float = 1.0,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        super().__init__(**kwargs)
         if features is None and discriminative is None:
             raise ValueError(
                 "`features` and `discriminative` should not both be None: nothing "
@@ -124,17 +120,7 @@ class Alignment(LabelledLoss):
             "features": _serialised(self.features),
             "discriminative": _serialised(self.discriminative),
             "discriminative_weight": self.discriminative_weight,
-            "dtype": self.dtype,
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Alignment:
-        """Make the loss again."""
-        terms = {
-            name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("features", "discriminative")
-        }
-        return cls(**{**config, **terms})
 
 
 def _serialised(loss: keras.losses.Loss | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,9 +22,7 @@ class ClassifierLoss(LabelledLoss):
     Args:
         label_smoothing: The share e of a label that is spread evenly over all classes,
             in [0, 1): the target is 1 - e + e / classes, every other class e / classes.
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`.
-        dtype: Float32 unless told otherwise.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
     Raises:
         ValueError: `label_smoothing` is out of its range.
@@ -42,11 +41,9 @@ class ClassifierLoss(LabelledLoss):
         self,
         *,
         label_smoothing: float = 0.0,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        super().__init__(**kwargs)
         self.label_smoothing = float(label_smoothing)
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
@@ -58,6 +55,7 @@ class ClassifierLoss(LabelledLoss):
         """Give the number of classes that `outputs` are about."""
         return int(outputs.shape[-1])
 
+    @abc.abstractmethod
     def plain_logits(self, outputs: Any) -> Any:
         """Give the logits `(batch, classes)` without a margin.
 
@@ -65,7 +63,6 @@ class ClassifierLoss(LabelledLoss):
             outputs: `(batch, classes)` cosines or inner products, as the head gives
                 them.
         """
-        raise NotImplementedError
 
     def logits(self, labels: Any, outputs: Any) -> Any:
         """Give the logits `(batch, classes)` that are trained on.
@@ -102,7 +99,6 @@ class ClassifierLoss(LabelledLoss):
         return {
             **super().get_config(),
             "label_smoothing": self.label_smoothing,
-            "dtype": self.dtype,
         }
 
 
@@ -129,13 +125,13 @@ class MarginLoss(ClassifierLoss):
                 f"`margin` should be a number, zero or more. Received: {margin!r}."
             )
 
+    @abc.abstractmethod
     def target(self, cosine: Any) -> Any:
         """Give what takes the place of the target class's cosine.
 
         Args:
             cosine: `(batch, 1)`, in [-1, 1] up to rounding.
         """
-        raise NotImplementedError
 
     def parts(self, outputs: Any) -> tuple[Any, Any]:
         """Give the cosines `(batch, classes)` and what they are multiplied with."""

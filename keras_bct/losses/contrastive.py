@@ -31,9 +31,7 @@ class Contrastive(LabelledLoss):
 
     Args:
         temperature: T, positive.
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`.
-        dtype: Float32 unless told otherwise.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
     Example:
         Two classes; each q lies on its own old embedding and at right angles to the
@@ -54,11 +52,9 @@ class Contrastive(LabelledLoss):
         self,
         *,
         temperature: float = 0.05,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        super().__init__(**kwargs)
         self.temperature = positive_number("temperature", temperature)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
@@ -97,5 +93,4 @@ class Contrastive(LabelledLoss):
         return {
             **super().get_config(),
             "temperature": self.temperature,
-            "dtype": self.dtype,
         }

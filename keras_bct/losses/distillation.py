@@ -74,9 +74,3 @@ class Distillation(OldNewLoss):
             "loss": keras.saving.serialize_keras_object(self.loss),
             "temperature": self.temperature,
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Distillation:
-        """Make the loss again."""
-        loss = keras.saving.deserialize_keras_object(config["loss"])
-        return cls(**{**config, "loss": loss})

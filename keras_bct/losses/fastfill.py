@@ -29,9 +29,7 @@ class FastFill(LabelledLoss):
         log_variance_weight: lambda, positive. None takes the Gaussian's, which makes
             L_l2 alone a likelihood: d/2 where L_l2 is a sum over components, 1/2 where
             it is a mean (as in the authors' code) or left out.
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`.
-        dtype: Float32 unless told otherwise.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
     Raises:
         TypeError: `alignment` is no `Alignment`.
@@ -60,11 +58,9 @@ class FastFill(LabelledLoss):
         alignment: Alignment,
         *,
         log_variance_weight: float | None = None,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        super().__init__(**kwargs)
         if not isinstance(alignment, Alignment):
             raise TypeError(
                 "`alignment` should be a keras_bct.losses.Alignment. "
@@ -119,11 +115,4 @@ class FastFill(LabelledLoss):
             **super().get_config(),
             "alignment": keras.saving.serialize_keras_object(self.alignment),
             "log_variance_weight": self.log_variance_weight,
-            "dtype": self.dtype,
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> FastFill:
-        """Make the loss again."""
-        alignment = keras.saving.deserialize_keras_object(config["alignment"])
-        return cls(**{**config, "alignment": alignment})

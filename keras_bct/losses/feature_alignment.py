@@ -7,12 +7,14 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_bct.losses.per_sample_loss import PerSampleLoss
+
 COMPONENTS = ("mean", "sum")
 """How the squared errors of the components become one value a sample."""
 
 
 @keras.saving.register_keras_serializable(package="keras_bct")
-class FeatureAlignment(keras.losses.Loss):
+class FeatureAlignment(PerSampleLoss):
     """`|h(z_old) - z_new|^2`, one value a sample. Alone it is FCT.
 
     The paper writes the sum over components; the authors' code takes their mean. The
@@ -21,9 +23,7 @@ class FeatureAlignment(keras.losses.Loss):
 
     Args:
         components: `sum` or `mean`.
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`.
-        dtype: Float32 unless told otherwise.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
     Raises:
         ValueError: `components` is neither.
@@ -44,12 +44,9 @@ class FeatureAlignment(keras.losses.Loss):
     def __init__(
         self,
         components: str,
-        *,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        super().__init__(**kwargs)
         if components not in COMPONENTS:
             raise ValueError(
                 f"`components` should be one of {', '.join(COMPONENTS)}. "
@@ -79,5 +76,4 @@ class FeatureAlignment(keras.losses.Loss):
         return {
             **super().get_config(),
             "components": self.components,
-            "dtype": self.dtype,
         }

@@ -35,9 +35,7 @@ class Influence(LabelledLoss):
 
     Args:
         loss: The old classifier's loss, per sample.
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`; the default is the sum over the batch
-            divided by its size.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
 
     Raises:
         TypeError: `loss` is not a loss of this package's softmax family.
@@ -59,12 +57,9 @@ class Influence(LabelledLoss):
     def __init__(
         self,
         loss: ClassifierLoss,
-        *,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
+        super().__init__(**kwargs)
         if not isinstance(loss, ClassifierLoss):
             raise TypeError(
                 "`loss` should be the loss that the old classifier was trained with, "
@@ -95,11 +90,4 @@ class Influence(LabelledLoss):
         return {
             **super().get_config(),
             "loss": keras.saving.serialize_keras_object(self.loss),
-            "dtype": self.dtype,
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Influence:
-        """Make the loss again."""
-        loss = keras.saving.deserialize_keras_object(config["loss"])
-        return cls(**{**config, "loss": loss})

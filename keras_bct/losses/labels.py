@@ -8,13 +8,14 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_bct.losses.per_sample_loss import PerSampleLoss
 from keras_bct.losses.refuse_unless import refuse_unless
 
 _NO_ROW = np.iinfo(np.int64).min
 _BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 
-class LabelledLoss(keras.losses.Loss):
+class LabelledLoss(PerSampleLoss):
     """A loss whose labels stay as they are given.
 
     Keras casts `y_true` to the loss's dtype before `call` sees it. Float32 holds whole

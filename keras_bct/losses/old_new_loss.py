@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 from keras import ops
@@ -19,20 +20,10 @@ class OldNewLoss(LabelledLoss):
     whole batch.
 
     Args:
-        name: Name of the loss.
-        reduction: As in `keras.losses.Loss`.
-        dtype: Float32 unless told otherwise.
+        **kwargs: `name`, `reduction` and `dtype` as in `keras.losses.Loss`.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        reduction: str = "sum_over_batch_size",
-        dtype: Any = "float32",
-    ) -> None:
-        super().__init__(name=name, reduction=reduction, dtype=dtype)
-
+    @abc.abstractmethod
     def values(self, old: Any, new: Any) -> Any:
         """Give the distance of each sample.
 
@@ -40,7 +31,6 @@ class OldNewLoss(LabelledLoss):
             old: `(batch, n)`.
             new: `(batch, n)`.
         """
-        raise NotImplementedError
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Give the loss of each sample.
@@ -66,7 +56,3 @@ class OldNewLoss(LabelledLoss):
         # old one too, as much work as the new one's, and thrown away behind it.
         old = ops.stop_gradient(ops.where(counts[:, None], y_pred[:, 0], new))
         return ops.where(counts, self.values(old, new), 0.0)
-
-    def get_config(self) -> dict[str, Any]:
-        """Give what the constructor takes."""
-        return {**super().get_config(), "dtype": self.dtype}
