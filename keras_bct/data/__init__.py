@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from keras_bct.data.colour_distortion import ColourDistortion
     from keras_bct.data.csv_list import read_csv_list
     from keras_bct.data.decoding import decode_pictures
-    from keras_bct.data.glyphs import Glyphs
+    from keras_bct.data.glyph_set import Glyphs
     from keras_bct.data.horizontal_flip import HorizontalFlip
     from keras_bct.data.ijbc import read_ijbc_identification, read_ijbc_verification
     from keras_bct.data.image_folder import read_image_folder
@@ -67,7 +67,7 @@ __all__ = [
 _MODULES = {
     "Augmentation": "augmentation",
     "ColourDistortion": "colour_distortion",
-    "Glyphs": "glyphs",
+    "Glyphs": "glyph_set",
     "HorizontalFlip": "horizontal_flip",
     "ImageList": "image_list",
     "ImageRecords": "records",

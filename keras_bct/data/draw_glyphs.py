@@ -25,7 +25,7 @@ import numpy.typing as npt
 from PIL import ImageFont
 
 from keras_bct.command_line import escape_what_cannot_be_printed
-from keras_bct.data.glyphs import Glyphs
+from keras_bct.data.glyph_set import Glyphs
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.typefaces import Typeface, load_typefaces
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import pathlib
-import sys
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from keras_bct.command_line import escape_what_cannot_be_printed
-from keras_bct.data.glyphs import Glyphs, load
+from keras_bct.data.glyph_set import Glyphs
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.records import ImageRecords, write_records
 from keras_bct.data.typefaces import load_typefaces
@@ -105,21 +101,3 @@ def _png(picture: npt.NDArray[np.uint8]) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(picture).save(buffer, "PNG")
     return buffer.getvalue()
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Write the directory that the command line names."""
-    escape_what_cannot_be_printed()
-    parser = argparse.ArgumentParser(
-        prog="python -m keras_bct.data.glyphs",
-        description="Write the TFRecords and protocols of the kanji.",
-        epilog="Example: python -m keras_bct.data.glyphs out/kanji",
-    )
-    parser.add_argument("directory", type=pathlib.Path)
-    parser.add_argument(
-        "--glyphs", type=pathlib.Path, help="a file of draw_glyphs, for a larger set"
-    )
-    options = parser.parse_args(arguments)
-    for file in write_directory(options.directory, load(options.glyphs)):
-        print(f"{file}  {file.stat().st_size:,} bytes", file=sys.stdout)
-    return 0

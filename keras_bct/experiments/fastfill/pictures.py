@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keras_bct.data import glyphs, write_records
+from keras_bct.data import Glyphs, glyphs, write_records
 from keras_bct.data.glyph_records import to_records
 from keras_bct.data.kanji_split import load_split
 from keras_bct.data.typefaces import load_typefaces
@@ -76,7 +76,7 @@ def prepare(directory: str | os.PathLike[str]) -> Path:
     return directory
 
 
-def groups(characters: tuple[str, ...], kanji: glyphs.Glyphs) -> npt.NDArray[Any]:
+def groups(characters: tuple[str, ...], kanji: Glyphs) -> npt.NDArray[Any]:
     """Gives the group of each character.
 
     Args:
@@ -90,13 +90,13 @@ def groups(characters: tuple[str, ...], kanji: glyphs.Glyphs) -> npt.NDArray[Any
     return np.where(_ink(characters, kanji) > median, DENSE, LIGHT)
 
 
-def _ink(characters: tuple[str, ...], kanji: glyphs.Glyphs) -> npt.NDArray[Any]:
+def _ink(characters: tuple[str, ...], kanji: Glyphs) -> npt.NDArray[Any]:
     """Mean darkness over the training faces, one number a character."""
     drawn = kanji.select(characters=characters, typefaces=_faces(kanji)["train"])
     return np.asarray(drawn.images.mean(axis=(1, 2, 3)))
 
 
-def _faces(kanji: glyphs.Glyphs) -> dict[str, list[str]]:
+def _faces(kanji: Glyphs) -> dict[str, list[str]]:
     roles = {face.name: face.role for face in load_typefaces()}
     gallery = [name for name in kanji.typefaces if roles[name] == "gallery"]
     return {
@@ -106,7 +106,7 @@ def _faces(kanji: glyphs.Glyphs) -> dict[str, list[str]]:
     }
 
 
-def choice(part: str, kanji: glyphs.Glyphs) -> tuple[tuple[str, ...], list[str]]:
+def choice(part: str, kanji: Glyphs) -> tuple[tuple[str, ...], list[str]]:
     """Gives the characters and the typefaces of a part.
 
     Args:

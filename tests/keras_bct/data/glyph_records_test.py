@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from keras_bct.data import decode_pictures, glyph_records, glyphs, read_records
-from keras_bct.data.glyph_records import run, to_records, write_directory
-from keras_bct.data.glyphs import Glyphs
+from keras_bct.data import Glyphs, decode_pictures, glyphs, read_records
+from keras_bct.data.glyph_records import to_records, write_directory
 from keras_bct.data.kanji_split import load_split
 from keras_bct.evaluation import Protocol
 
@@ -88,17 +87,17 @@ def test_character_that_a_typeface_lacks_has_no_record():
 
 def test_command_line_explains_itself(capsys):
     with pytest.raises(SystemExit) as exit_code:
-        run(["--help"])
+        glyphs.run(["--help"])
     assert exit_code.value.code == 0
     assert "Example: python -m keras_bct.data.glyphs" in capsys.readouterr().out
 
 
 def test_what_was_there_before_is_not_listed_as_written(tmp_path, monkeypatch, capsys):
     few = glyphs.load().select(typefaces=FACES.values())
-    monkeypatch.setattr(glyph_records, "load", lambda path: few)
+    monkeypatch.setattr(glyphs, "load", lambda path: few)
     (tmp_path / ".DS_Store").touch()
     (tmp_path / "older.txt").touch()
-    assert run([str(tmp_path)]) == 0
+    assert glyphs.run([str(tmp_path)]) == 0
     listed = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
     written = {str(file) for file in tmp_path.iterdir() if file.suffix != ".txt"}
     assert sorted(listed) == sorted(written - {str(tmp_path / ".DS_Store")})

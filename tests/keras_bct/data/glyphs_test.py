@@ -5,8 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from keras_bct.data import glyphs
-from keras_bct.data.glyphs import Glyphs
+from keras_bct.data import Glyphs, glyphs
 
 
 @pytest.fixture(scope="module")
