@@ -6,7 +6,6 @@ after the other, and only a move past a relevant item changes anything.
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Sequence
 
@@ -18,6 +17,7 @@ from keras_bct.evaluation.backfilling.gallery_versions import (
     VersionTiles,
 )
 from keras_bct.evaluation.engine.block_pass import Execution, run_blocks
+from keras_bct.evaluation.engine.moves import Moves, PlaceGrid, Relevant
 from keras_bct.evaluation.inputs.metric_name import MetricName
 from keras_bct.evaluation.inputs.relevance import Members
 
@@ -28,73 +28,6 @@ _BUCKETS = 2048
 # Where there are fewer cut-offs than this, counting anew at each is faster than
 # following every move.
 _FEW_CUTOFFS = 128
-
-
-@dataclasses.dataclass(eq=False)
-class _Relevant:
-    """The relevant items of a block's queries, and the thresholds that they make."""
-
-    offsets: Integers
-    exact: Floats
-    items: Integers
-    columns: Integers
-    before: Integers
-    after: Integers
-
-    @classmethod
-    def of(cls, versions: GalleryVersions, rows: slice, members: Members) -> _Relevant:
-        row, column = members.rows[members.kept], members.columns[members.kept]
-        scores = np.concatenate(
-            [
-                versions.old.exact(row + rows.start, column),
-                versions.new.exact(row + rows.start, column),
-            ]
-        )
-        both = np.concatenate([row, row])
-        order = np.lexsort((scores, both))
-        new = np.ones(len(order), bool)
-        new[1:] = (np.diff(both[order]) != 0) | (np.diff(scores[order]) != 0)
-        threshold = np.empty(len(order), np.int64)
-        threshold[order] = np.cumsum(new) - 1
-        first = order[new]
-        count = len(members.offsets) - 1
-        offsets = np.concatenate(
-            [[0], np.cumsum(np.bincount(both[first], minlength=count))]
-        )
-        threshold -= offsets[both]
-        items = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))])
-        return cls(
-            offsets,
-            scores[first],
-            items,
-            column,
-            threshold[: len(row)],
-            threshold[len(row) :],
-        )
-
-
-class _Moves:
-    """The moves of other items past thresholds, for each query of a block.
-
-    A thread keeps one for all its blocks: fresh memory costs as much as the work.
-    """
-
-    def __init__(self, rows: int, items: int) -> None:
-        self.count = np.zeros(rows, np.int64)
-        self.columns, self.before, self.after = np.empty(
-            (3, rows, max(64, items // 8)), np.int32
-        )
-
-    def make_room(self, width: int) -> None:
-        """Makes sure that a tile's moves find room."""
-        needed = int(self.count.max(initial=0)) + width
-        if needed > self.columns.shape[1]:
-            capacity = max(needed, 2 * self.columns.shape[1])
-            for name in ("columns", "before", "after"):
-                old = getattr(self, name)
-                larger = np.empty((len(old), capacity), np.int32)
-                larger[:, : old.shape[1]] = old
-                setattr(self, name, larger)
 
 
 def retrieval_curves(
@@ -145,40 +78,38 @@ def retrieval_curves(
                 np.zeros((groups, len(places), points), np.int64),
             )
             local.found = np.empty(tiles.width + 1, np.int32)
-            local.moves = _Moves(tiles.block_rows, len(versions.old.right))
+            local.moves = Moves.none_yet(tiles.block_rows, len(versions.old.right))
             local.places = np.empty((tiles.block_rows, _BUCKETS), np.int32)
             local.doubtful = np.empty((tiles.block_rows * tiles.width, 2), np.int32)
             sums.append(local.sums)
         members = relevance.members(rows)
-        relevant = _Relevant.of(versions, rows, members)
+        relevant = _relevant(versions, rows, members)
         count = rows.stop - rows.start
         query = np.repeat(np.arange(count), np.diff(relevant.offsets)) + rows.start
         thresholds = versions.old.to_product(relevant.exact, query)
-        tolerance = versions.tolerance[rows]
         counts = np.zeros(2 * (len(thresholds) + count), np.int32)
-        moves: _Moves = local.moves
-        moves.count[:] = 0
+        moves: Moves = local.moves
+        moves.made[:] = 0
         base, scale = np.zeros((2, count), np.float32)
-        place_of = local.places[:count]
-        open_moves(relevant.offsets, thresholds, tolerance, base, scale, place_of)
+        grid = PlaceGrid(
+            relevant.offsets,
+            thresholds,
+            versions.tolerance[rows],
+            base,
+            scale,
+            local.places[:count],
+        )
+        open_moves(grid)
         for columns, old, new in tiles.of(rows, members, stop):
-            moves.make_room(columns.stop - columns.start)
+            moves = local.moves = moves.with_room(columns.stop - columns.start)
             doubtful = scan_moves(
                 old,
                 new,
-                relevant.offsets,
-                thresholds,
-                tolerance,
-                base,
-                scale,
-                place_of,
+                grid,
                 columns.start,
                 local.found,
                 counts,
-                moves.count,
-                moves.columns,
-                moves.before,
-                moves.after,
+                moves,
                 local.doubtful,
             )
             if doubtful:
@@ -192,22 +123,14 @@ def retrieval_curves(
                     relevant.offsets,
                     relevant.exact,
                     counts,
-                    moves.before,
-                    moves.after,
+                    moves,
                 )
         if stop.is_set():
             return
         follow_moves(
-            relevant.offsets,
             counts,
-            moves.count,
-            moves.columns,
-            moves.before,
-            moves.after,
-            relevant.items,
-            relevant.columns,
-            relevant.before,
-            relevant.after,
+            moves,
+            relevant,
             places,
             group[rows],
             weights,
@@ -235,3 +158,35 @@ def retrieval_curves(
         by_group[sizes == 0] = np.nan
         curves[name.name] = np.vstack([by_group, overall])
     return curves
+
+
+def _relevant(versions: GalleryVersions, rows: slice, members: Members) -> Relevant:
+    """The members of a block's queries, and their scores before and after."""
+    row, column = members.rows[members.kept], members.columns[members.kept]
+    scores = np.concatenate(
+        [
+            versions.old.exact(row + rows.start, column),
+            versions.new.exact(row + rows.start, column),
+        ]
+    )
+    both = np.concatenate([row, row])
+    order = np.lexsort((scores, both))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(both[order]) != 0) | (np.diff(scores[order]) != 0)
+    threshold = np.empty(len(order), np.int64)
+    threshold[order] = np.cumsum(new) - 1
+    first = order[new]
+    count = len(members.offsets) - 1
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(both[first], minlength=count))]
+    )
+    threshold -= offsets[both]
+    items = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))])
+    return Relevant(
+        offsets,
+        scores[first],
+        items,
+        column,
+        threshold[: len(row)],
+        threshold[len(row) :],
+    )

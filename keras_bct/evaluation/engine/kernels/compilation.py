@@ -2,7 +2,7 @@
 
 Every one releases the interpreter's lock, so that one thread a core can run it, and is
 compiled once a machine. The cache looks at a kernel's own file alone: after a change
-of `threshold_grid` the files that use it have to be touched.
+of `threshold_grid` or `engine.moves` the files that use it have to be touched.
 """
 
 from __future__ import annotations

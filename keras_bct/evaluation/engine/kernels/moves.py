@@ -18,6 +18,7 @@ from keras_bct.evaluation.engine.kernels.threshold_grid import (
     first_not_passed,
     grid_over,
 )
+from keras_bct.evaluation.engine.moves import Moves, PlaceGrid
 
 
 @compiled
@@ -40,25 +41,13 @@ def _exact_place(score: float, thresholds: Array, first: int, end: int) -> int:
 
 
 @compiled
-def open_moves(
-    offsets: Array,
-    thresholds: Array,
-    tolerance: Array,
-    base: Array,
-    scale: Array,
-    place_of: Array,
-) -> None:
-    """Lays a grid of buckets over the thresholds of each row.
+def open_moves(grid: PlaceGrid) -> None:
+    """Lays the grid over the thresholds of each row.
 
     Args:
-        offsets: (rows + 1,) int64 into `thresholds`.
-        thresholds: (thresholds,) float64, ascending in a row, on the product's scale.
-        tolerance: (rows,) float64.
-        base: (rows,) float32, written.
-        scale: (rows,) float32, written.
-        place_of: (rows, buckets) int32, written: the place of every score in a bucket,
-            -1 where the bucket may hold a threshold.
+        grid: Its `base`, `scale` and `place_of` are written.
     """
+    offsets, thresholds, tolerance, base, scale, place_of = grid
     buckets = place_of.shape[1]
     top = np.float32(buckets - 1)
     for row in range(len(offsets) - 1):
@@ -86,19 +75,11 @@ def open_moves(
 def scan_moves(
     old: Array,
     new: Array,
-    offsets: Array,
-    thresholds: Array,
-    tolerance: Array,
-    base: Array,
-    scale: Array,
-    place_of: Array,
+    grid: PlaceGrid,
     first_column: int,
     found: Array,
     counts: Array,
-    move_count: Array,
-    move_columns: Array,
-    move_old: Array,
-    move_new: Array,
+    written: Moves,
     doubtful_moves: Array,
 ) -> int:
     """Finds the places of a tile's scores before and after.
@@ -106,25 +87,19 @@ def scan_moves(
     Args:
         old: (rows, width) float32.
         new: (rows, width) float32.
-        offsets: As in `open_moves`.
-        thresholds: As in `open_moves`.
-        tolerance: As in `open_moves`.
-        base: As in `open_moves`.
-        scale: As in `open_moves`.
-        place_of: As in `open_moves`.
+        grid: As `open_moves` made it.
         first_column: The gallery item of the tile's first column.
         found: (width + 1,) int32, working space.
         counts: (2 thresholds + 2 rows,) int32, added to: at
             `2 offsets[row] + 2 row + p + 1` the items whose old score has place p.
-        move_count: (rows,) int64, added to: moves of each row so far.
-        move_columns: (rows, capacity) int32, written: the item.
-        move_old: (rows, capacity) int32, written: its old place, -1 where doubtful.
-        move_new: (rows, capacity) int32, written: its new place, -1 where doubtful.
+        written: The moves so far, added to.
         doubtful_moves: (rows * width, 2) int32, written: rows and numbers of moves.
 
     Returns:
         How many moves are doubtful.
     """
+    offsets, thresholds, tolerance, base, scale, place_of = grid
+    move_count, move_columns, move_old, move_new = written
     rows, width = old.shape
     top = np.float32(place_of.shape[1] - 1)
     doubtful = 0
@@ -187,8 +162,7 @@ def settle_moves(
     offsets: Array,
     thresholds: Array,
     counts: Array,
-    move_old: Array,
-    move_new: Array,
+    written: Moves,
 ) -> None:
     """Finds the doubtful places from exact scores.
 
@@ -196,12 +170,12 @@ def settle_moves(
         doubtful_moves: (k, 2) int32, rows and numbers of moves.
         old_scores: (k,) float64, exact.
         new_scores: (k,) float64, exact.
-        offsets: As in `open_moves`.
+        offsets: (rows + 1,) int64 into `thresholds`.
         thresholds: (thresholds,) float64, ascending in a row, exact.
         counts: As in `scan_moves`, added to.
-        move_old: As in `scan_moves`, written.
-        move_new: As in `scan_moves`, written.
+        written: As in `scan_moves`; the doubtful places are written.
     """
+    move_old, move_new = written.before, written.after
     for i in range(len(doubtful_moves)):
         row, move = doubtful_moves[i, 0], doubtful_moves[i, 1]
         first, end = offsets[row], offsets[row + 1]

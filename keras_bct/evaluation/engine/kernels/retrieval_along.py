@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from keras_bct.evaluation.engine.kernels.compilation import Array, compiled, written_out
+from keras_bct.evaluation.engine.moves import Moves, Relevant
 
 UNITS = 2.0**62
 """To one: sums over queries are whole numbers of units, since those of floating-point
@@ -66,9 +67,9 @@ def _sweep_query(
         columns: (moves,) int32 ascending: when another item moves.
         before: (moves,) int32 its old place.
         after: (moves,) int32 its new place.
-        relevant_columns: As in `follow_moves`, of this query.
-        relevant_before: As in `follow_moves`, of this query.
-        relevant_after: As in `follow_moves`, of this query.
+        relevant_columns: (relevant,) int64, as in `Relevant`, of this query.
+        relevant_before: (relevant,) int64, as in `Relevant`, of this query.
+        relevant_after: (relevant,) int64, as in `Relevant`, of this query.
         places: As in `follow_moves`.
         weight: Of the query.
         precision: (n + 1,) int64, as in `follow_moves`.
@@ -235,16 +236,9 @@ def _visit_query(
 
 @compiled
 def follow_moves(
-    offsets: Array,
     counts: Array,
-    move_count: Array,
-    move_columns: Array,
-    move_old: Array,
-    move_new: Array,
-    items: Array,
-    relevant_columns: Array,
-    relevant_before: Array,
-    relevant_after: Array,
+    moves: Moves,
+    relevant: Relevant,
     places: Array,
     group: Array,
     weights: Array,
@@ -256,16 +250,9 @@ def follow_moves(
     """Follows each query of a block through the backfill.
 
     Args:
-        offsets: (rows + 1,) int64 into the thresholds of all queries.
         counts: As in `scan_moves`; changed at a few cut-offs.
-        move_count: As in `scan_moves`.
-        move_columns: As in `scan_moves`.
-        move_old: As in `scan_moves`, all settled.
-        move_new: As in `scan_moves`, all settled.
-        items: (rows + 1,) int64 into the relevant items of all queries.
-        relevant_columns: (relevant,) int64 ascending in a row: when each moves.
-        relevant_before: (relevant,) int64 the threshold that is its old score.
-        relevant_after: (relevant,) int64 the threshold that is its new score.
+        moves: All settled.
+        relevant: The items that other items move past, and that move themselves.
         places: (k,) int64, the places of CMC@k.
         group: (rows,) int64, the group of each query.
         weights: (groups,) float64, of each query of a group.
@@ -277,21 +264,22 @@ def follow_moves(
         matches: (groups, k, n + 1) or (groups, k, points) int64 units, added to: the
             same for CMC at each of `places`.
     """
+    offsets, items = relevant.offsets, relevant.items
     for row in range(len(offsets) - 1):
         first, end = offsets[row], offsets[row + 1]
         if first == end:
             continue
-        moves = move_count[row]
+        count = moves.made[row]
         part = slice(items[row], items[row + 1])
         query = (
             end - first,
             counts[2 * (first + row) + 1 : 2 * (end + row) + 2],
-            move_columns[row, :moves],
-            move_old[row, :moves],
-            move_new[row, :moves],
-            relevant_columns[part],
-            relevant_before[part],
-            relevant_after[part],
+            moves.columns[row, :count],
+            moves.before[row, :count],
+            moves.after[row, :count],
+            relevant.columns[part],
+            relevant.before[part],
+            relevant.after[part],
             places,
             weights[group[row]],
         )
