@@ -34,7 +34,7 @@ class Measurement:
         chance: For each metric's name what it comes to by chance.
     """
 
-    values: dict[str, float]
+    values: Mapping[str, float]
     counts: Mapping[str, int]
     warnings: tuple[str, ...]
     bootstrap: Bootstrap

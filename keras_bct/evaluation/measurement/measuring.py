@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -178,7 +179,7 @@ def measure(
     prototype = None
     if "prototype" in tasks:
         prototype = measure_prototypes(protocol, queries, gallery, relevance, execution)
-    measurement = Measurement(
+    kept = Measurement(
         values={},
         counts=counts,
         warnings=label_warnings(counts) + _warn(metrics, counts),
@@ -194,9 +195,8 @@ def measure(
             len(np.unique(gallery.labels)),
         ),
     )
-    values = {metric.name: measurement.evaluate(metric) for metric in metrics}
-    measurement.values.update(values)
-    return measurement
+    values = {metric.name: kept.evaluate(metric) for metric in metrics}
+    return dataclasses.replace(kept, values=values)
 
 
 def _counted(
