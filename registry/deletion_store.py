@@ -19,7 +19,7 @@ from registry import registration
 from registry.adapter_registration import find_adapter
 from registry.alias_moves import find_index, move, standing
 from registry.errors import GateRefusedError, NotFoundError, UsageError
-from registry.gallery_store import find_gallery
+from registry.gallery_store import find_gallery, is_nobodys
 from registry.names import (
     GALLERIES,
     INDICES,
@@ -232,7 +232,10 @@ class DeletionStore(ServingStore):
             _delete_evidence(session, usage.evidence)
             row.state = "deleted"
         # From here on nobody is told of the files; a kill leaves them to the garbage.
-        self.root.remove(*folder)
+        # As the only writer, since a gallery of that name may be made anew meanwhile.
+        with self.database.writing() as session:
+            if is_nobodys(session, folder):
+                self.root.remove(*folder)
         return deletion
 
     def collect_garbage(

@@ -15,7 +15,7 @@ from registry.gallery_segment import MANIFEST, Segment
 from registry.storage import sync_folder
 
 SCHEMA = 3
-_LOCK = ".lock"
+LOCK = ".lock"
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """One writer at a time; the kernel lets go of the lock of a process that dies."""
     try:
-        handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except FileNotFoundError:
         raise NotFoundError(f"There is no gallery in {folder}.") from None
     try:

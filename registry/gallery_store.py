@@ -376,6 +376,16 @@ def find_gallery(session: Session, name: str) -> GalleryRow | None:
     return row if row is not None and row.state == "registered" else None
 
 
+def is_nobodys(session: Session, folder: Sequence[str]) -> bool:
+    """Whether no gallery has its rows in a folder of the root, or below it.
+
+    A gallery that was deleted may have been made anew, or another inside its folder.
+    """
+    place = "/".join(folder) + "/"
+    names = session.scalars(_names())
+    return not any(f"{GALLERIES}/{name}/".startswith(place) for name in names)
+
+
 def _names() -> Select[tuple[str]]:
     return select(GalleryRow.name).where(GalleryRow.state == "registered")
 

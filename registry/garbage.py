@@ -20,6 +20,9 @@ from sqlalchemy.orm import Session
 from registry import reservation
 from registry.database import Database
 from registry.errors import RegistryError
+from registry.gallery_manifest import LOCK
+from registry.gallery_segment import MANIFEST
+from registry.gallery_store import is_nobodys
 from registry.index_store import nobody_builds
 from registry.names import ADAPTERS, GALLERIES, INDICES
 from registry.schema import AdapterRow, GalleryRow, IndexRow, ModelRow, VersionRow
@@ -123,7 +126,8 @@ def _deleted_rows(session: Session) -> Iterator[tuple[tuple[str, ...], str]]:
     query = select(GalleryRow).where(GalleryRow.state == "deleted")
     for gallery in session.scalars(query):
         folder = (GALLERIES, *gallery.name.split("/"))
-        yield folder, f"the gallery {gallery.name} was deleted"
+        if is_nobodys(session, folder):
+            yield folder, f"the gallery {gallery.name} was deleted"
 
 
 def _of_indices(session: Session, folder: Path) -> Iterator[tuple[Path, str]]:
@@ -136,7 +140,7 @@ def _of_indices(session: Session, folder: Path) -> Iterator[tuple[Path, str]]:
         }
         place = folder / model
         for path in sorted(place.glob("[0-9]*")):
-            if path.name not in known:
+            if path.name.isdigit() and path.name not in known:
                 yield path, "the process that published it died"
         with nobody_builds(place) as alone:
             if alone:
@@ -159,7 +163,7 @@ def _of_galleries(session: Session, folder: Path) -> Iterator[tuple[Path, str]]:
             # Damaged or lost: `verify` says so, and nothing of it is removed.
             continue
     for unknown in _unknown_galleries(session, folder):
-        if not any(unknown.glob("segment-*")):
+        if _is_half_made(unknown):
             yield unknown, "the process that made it died"
 
 
@@ -167,6 +171,12 @@ def _unknown_galleries(session: Session, folder: Path) -> list[Path]:
     known = {folder / name for name in session.scalars(select(GalleryRow.name))}
     found = sorted(manifest.parent for manifest in folder.rglob("manifest.json"))
     return [path for path in found if path not in known]
+
+
+def _is_half_made(gallery: Path) -> bool:
+    """Whether a gallery's folder has no rows, and nothing of anybody else."""
+    made = {MANIFEST, f"{MANIFEST}.partial", LOCK}
+    return all(path.name in made for path in gallery.iterdir())
 
 
 def _strangers(session: Session, root: Path) -> Iterator[Path]:
@@ -180,8 +190,10 @@ def _strangers(session: Session, root: Path) -> Iterator[Path]:
         for folder in (root / model, root / ADAPTERS / model):
             numbered = sorted(folder.glob("[0-9]*"))
             yield from (path for path in numbered if path not in known)
+        copies = sorted((root / INDICES / model).glob("[0-9]*"))
+        yield from (path for path in copies if not path.name.isdigit())
     for unknown in _unknown_galleries(session, root / GALLERIES):
-        if any(unknown.glob("segment-*")):
+        if not _is_half_made(unknown):
             yield unknown
 
 

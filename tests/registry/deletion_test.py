@@ -217,6 +217,32 @@ class TestGallery:
         assert fill_gallery("kanji/all", "glyphs/1", rows=3).rows == 3
         assert three.build_index("kanji/all").rows == 3
 
+    def test_made_in_the_folder_of_a_deleted_one_keeps_its_rows(
+        self, three, fill_gallery
+    ):
+        fill_gallery("kanji", "glyphs/2")
+        three.delete_gallery("kanji")
+        fill_gallery("kanji/new", "glyphs/2")
+        assert three.collect_garbage() == []
+        assert three.gallery("kanji/new").rows == 20
+
+    def test_made_anew_while_the_files_of_the_old_one_go_keeps_its_rows(
+        self, three, fill_gallery, monkeypatch
+    ):
+        fill_gallery("kanji", "glyphs/2")
+        writing = type(three.database).writing
+        calls = iter(range(2))
+
+        def meanwhile(self):
+            if next(calls) == 1:
+                monkeypatch.setattr(type(self), "writing", writing)
+                fill_gallery("kanji", "glyphs/2", rows=3)
+            return writing(self)
+
+        monkeypatch.setattr(type(three.database), "writing", meanwhile)
+        three.delete_gallery("kanji")
+        assert three.gallery("kanji").rows == 3
+
     def test_who_reads_it_is_told_that_it_is_gone(self, three, fill_gallery):
         old = fill_gallery("kanji", "glyphs/2")
         three.delete_gallery("kanji")
@@ -311,6 +337,24 @@ class TestGarbage:
         assert not any(path.exists() for path in left)
         assert served.collect_garbage() == []
         assert not any(served.verify().values())
+
+    @pytest.mark.parametrize(
+        "mine", ["indices/glyphs/1-copy/rows.arrow", "galleries/mine/photo.png"]
+    )
+    def test_is_nothing_that_somebody_else_put_there(self, served, mine):
+        path = served.root.path(mine)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"mine")
+        (path.parent / "manifest.json").write_text("{}")
+        (found,) = served.collect_garbage()
+        assert (found.location, found.removed) == (str(path.parent), False)
+        assert path.read_bytes() == b"mine"
+
+    def test_does_not_take_the_gallery_inside_it(self, served, fill_gallery):
+        fill_gallery("half/inside", "glyphs/1")
+        (served.galleries_folder / "half" / "manifest.json").write_text("{}")
+        served.collect_garbage()
+        assert served.gallery("half/inside").rows == 20
 
     def test_of_a_process_that_still_runs_is_left_alone(self, served, monkeypatch):
         from registry import index_building
