@@ -165,7 +165,7 @@ class Database:
 
         config = alembic.config.Config()
         config.set_main_option("script_location", "registry:migrations")
-        with self._begin(write=True) as connection:
+        with self._answering(), self._begin(write=True) as connection:
             # Looked at again: another process may have done it meanwhile.
             if found is not None and not sqlalchemy.inspect(connection).has_table(
                 VERSION_TABLE
@@ -225,23 +225,28 @@ class Database:
         if write:
             self.refuse_read_only()
         before = None if self._read_only is None else self._read_only.state()
-        try:
-            with (
-                self._begin(write=write) as connection,
-                Session(connection, expire_on_commit=False) as session,
-            ):
-                yield session
-                session.flush()
-        except DatabaseError as error:
-            # Its subclasses speak of the statement; these two of the database itself.
-            if type(error) in (OperationalError, DatabaseError):
-                raise self._unreachable(error) from error
-            raise
+        with (
+            self._answering(),
+            self._begin(write=write) as connection,
+            Session(connection, expire_on_commit=False) as session,
+        ):
+            yield session
+            session.flush()
         if self._read_only is not None and self._read_only.state() != before:
             raise RegistryError(
                 f"{self} was written while it was read, by somebody who cannot be "
                 "waited for where it can only be read. Do it again."
             )
+
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        try:
+            yield
+        except DatabaseError as error:
+            # Its subclasses speak of the statement; these two of the database itself.
+            if type(error) in (OperationalError, DatabaseError):
+                raise self._unreachable(error) from error
+            raise
 
     def refuse_read_only(self) -> None:
         """Raises where nothing can be written, for work that would be for nothing.

@@ -18,8 +18,8 @@ from sqlalchemy.orm import Session
 from registry import registration
 from registry.adapter_registration import find_adapter
 from registry.alias_moves import find_index, move, standing
-from registry.errors import GateRefusedError, NotFoundError, UsageError
-from registry.gallery_store import find_gallery, is_nobodys
+from registry.errors import GateRefusedError, UsageError
+from registry.gallery_store import find_gallery, is_nobodys, no_gallery
 from registry.names import (
     GALLERIES,
     INDICES,
@@ -160,7 +160,7 @@ class DeletionStore(ServingStore):
         def find(session: Session) -> tuple[GalleryRow, Usage, tuple[str, ...]]:
             row = find_gallery(session, name)
             if row is None:
-                raise NotFoundError(f"There is no gallery {name!r}.")
+                raise no_gallery(session, name)
             return row, usage_of_gallery(session, row), (GALLERIES, *name.split("/"))
 
         return self._delete(name, find, with_evidence, dry_run)
@@ -175,7 +175,7 @@ class DeletionStore(ServingStore):
 
         Args:
             name: Such as `"glyphs@canary"`.
-            reason: What the history is to say; needed.
+            reason: What the history is to say; needed unless `dry_run`.
             dry_run: Only say what would go.
 
         Raises:
@@ -183,14 +183,15 @@ class DeletionStore(ServingStore):
             UsageError: There is no reason.
         """
         model, alias = parse_alias(name)
-        if not (reason and reason.strip()):
-            raise UsageError(
-                "Deleting an alias needs a `reason` (--reason TEXT) for its history."
-            )
         scope = self.database.reading() if dry_run else self.database.writing()
         with scope as session:
             row = alias_row(session, name)
             if not dry_run:
+                if not (reason and reason.strip()):
+                    raise UsageError(
+                        "Deleting an alias needs a `reason` (--reason TEXT) for its "
+                        "history."
+                    )
                 move(
                     session,
                     model,

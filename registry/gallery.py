@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy.typing as npt
 import pyarrow as pa
 
+from keras_bct.counted import counted
 from registry.errors import (
     IntegrityError,
     InvalidGalleryError,
@@ -176,12 +177,13 @@ class Gallery(Generation):
             return self.following((*self.segments, segment))
         except OSError as error:
             why = error.strerror or error
+            rows = counted(len(vectors), "row")
             raise RegistryError(
-                f"{len(vectors):,} rows ({vectors.nbytes:,} bytes and more) could not "
+                f"{rows} ({vectors.nbytes:,} bytes and more) could not "
                 f"be appended to {self.folder}: {why}. Nothing was appended."
                 if self.clear_after_failure()
-                else f"{len(vectors):,} rows are in {self.folder}, but the disk does "
-                f"not confirm it: {why}. Until it does a power cut may take them away."
+                else f"{rows} stored in {self.folder}, but the disk does not "
+                f"confirm it: {why}. Until it does a power cut may take them away."
             ) from error
 
     def following(

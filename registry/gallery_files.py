@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from keras_bct.counted import counted
 from keras_bct.tables import Columns, read_table
 from keras_bct.written_whole import written_whole
 from registry.errors import RegistryError, UsageError
@@ -91,7 +92,7 @@ def export_file(gallery: Gallery, path: Path, fingerprint: str | None = None) ->
             _write(rows, unfinished)
     except OSError as error:
         raise RegistryError(
-            f"{len(rows):,} rows could not be written to {path}: "
+            f"{counted(len(rows), 'row')} could not be written to {path}: "
             f"{error.strerror or error}. What was there before is unchanged; make "
             "room, or name a place on another disk."
         ) from error

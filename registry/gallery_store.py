@@ -97,11 +97,7 @@ class GalleryStore(EvidenceStore):
         with self.database.reading() as session:
             row = find_gallery(session, check_gallery_name(name))
             if row is None:
-                there = session.scalars(_names()).all()
-                raise NotFoundError(
-                    f"There is no gallery {name!r}.{did_you_mean(name, there)} The "
-                    f"registry has: {', '.join(sorted(there)) or 'none'}."
-                )
+                raise no_gallery(session, name)
             return row.model
 
     def galleries(self, model: str | None = None) -> list[str]:
@@ -141,6 +137,7 @@ class GalleryStore(EvidenceStore):
         """
         from registry.incoming_rows import refuse_duplicates
 
+        self.database.refuse_read_only()
         ids = [str(name) for name in pictures.ids]
         refuse_duplicates(ids)
         current = self._gallery_if_any(gallery)
@@ -212,6 +209,7 @@ class GalleryStore(EvidenceStore):
         from registry.gallery_files import read_file
         from registry.incoming_rows import check_rows
 
+        self.database.refuse_read_only()
         if unchecked == (pictures is not None):
             raise UsageError(
                 f"Are the vectors of {path} really what {version} makes? Give pictures "
@@ -322,6 +320,7 @@ class GalleryStore(EvidenceStore):
         """
         from registry.gallery_removal import remove_rows
 
+        self.database.refuse_read_only()
         remove_rows(self.gallery(gallery), ids)
         return len(set(ids))
 
@@ -374,6 +373,15 @@ def find_gallery(session: Session, name: str) -> GalleryRow | None:
     """The row of a gallery, None where there is none or it was deleted."""
     row = session.get(GalleryRow, name)
     return row if row is not None and row.state == "registered" else None
+
+
+def no_gallery(session: Session, name: str) -> NotFoundError:
+    """What to raise when there is no gallery of that name."""
+    there = session.scalars(_names()).all()
+    return NotFoundError(
+        f"There is no gallery {name!r}.{did_you_mean(name, there)} The registry has: "
+        f"{', '.join(sorted(there)) or 'none'}."
+    )
 
 
 def is_nobodys(session: Session, folder: Sequence[str]) -> bool:

@@ -69,6 +69,7 @@ class IndexStore(GalleryStore):
             IntegrityError: Files of the gallery or of an adapter are not what was
                 written.
         """
+        self.database.refuse_read_only()
         adapters = [self.adapter(name) for name in through]
         model = self.gallery_model(gallery) if model is None else model
         return self._build(

@@ -61,6 +61,17 @@ def _delete(args: argparse.Namespace) -> Deletion:
         return registry.delete_index(args.name, dry_run=args.dry_run)
     if ":" in args.name:
         return registry.delete_adapter(args.name, **terms)
+    if args.name in registry.galleries():
+        raise UsageError(
+            f"{args.name} is a gallery; to delete it with all its rows: "
+            f"--gallery {args.name}."
+        )
+    if not args.name.rpartition("/")[2].isdigit():
+        raise UsageError(
+            "NAME should be a version (glyphs/3), an alias (glyphs@canary), an index "
+            f"(glyphs#2) or an adapter (glyphs:1). Received: {args.name!r}. A gallery "
+            "is named by --gallery."
+        )
     return registry.delete_version(args.name, **terms)
 
 

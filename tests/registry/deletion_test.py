@@ -217,6 +217,16 @@ class TestGallery:
         assert fill_gallery("kanji/all", "glyphs/1", rows=3).rows == 3
         assert three.build_index("kanji/all").rows == 3
 
+    def test_is_named_as_such_by_the_command(self, three, fill_gallery, capsys):
+        fill_gallery("kanji", "glyphs/2")
+        argv = ["--root", three.root.url, "delete"]
+        assert main(build_parser().parse_args([*argv, "kanji"])) == 2
+        assert "--gallery kanji" in capsys.readouterr().err
+        assert main(build_parser().parse_args([*argv, "glyphs"])) == 2
+        assert "an index (glyphs#2)" in capsys.readouterr().err
+        assert main(build_parser().parse_args([*argv, "--gallery", "kanij"])) == 2
+        assert "Did you mean 'kanji'" in capsys.readouterr().err
+
     def test_made_in_the_folder_of_a_deleted_one_keeps_its_rows(
         self, three, fill_gallery
     ):
@@ -257,6 +267,9 @@ class TestAlias:
         three.promote("glyphs/2", "canary", force=True, reason="a test")
         with pytest.raises(UsageError, match="--reason"):
             three.delete_alias("glyphs@canary")
+        three.delete_alias("glyphs@canary", dry_run=True)
+        with pytest.raises(NotFoundError):
+            three.delete_alias("glyphs@nosuch")
         three.delete_alias("glyphs@canary", reason="the trial is over")
         assert [a.name for a in three.aliases()] == ["production"]
         last = three.history("glyphs@canary")[-1]

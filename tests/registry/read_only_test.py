@@ -53,6 +53,21 @@ class TestReadOnlyMount:
             registry.promote("glyphs/2", "production", force=True, reason="a test")
         assert "mounted for writing" in str(refused.value)
 
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda registry: registry.build_index("kanji"),
+            lambda registry: registry.remove_rows("kanji", ["row-0"]),
+            lambda registry: registry.import_rows(
+                "kanji", "rows.npz", registry.version("glyphs/1"), unchecked=True
+            ),
+        ],
+        ids=["an index", "a removal", "an import"],
+    )
+    def test_what_writes_files_alone_says_so_too(self, read_only, write):
+        with pytest.raises(RegistryError, match="mounted for writing"):
+            write(Registry(read_only))
+
     def test_evidence_is_not_measured_for_nothing(self, read_only, protocol):
         with pytest.raises(RegistryError, match="can only be read here"):
             Registry(read_only).evaluate("glyphs/2", "glyphs/1", protocol)
@@ -126,6 +141,14 @@ class TestFullDisk:
             small.promote("glyphs/2", "production", force=True, reason="x" * 200_000)
         assert "0 bytes left; make room" in str(full.value)
 
+    @pytest.mark.parametrize("pages", [8, 16, 24, 32])
+    def test_a_registry_that_is_made_says_that_it_is_full(self, tmp_path, pages):
+        (tmp_path / "disk").mkdir()
+        terms = ["-t", "tmpfs", "-o", f"size={pages * 4}k", "tmpfs"]
+        with mounted(*terms, at=tmp_path / "disk") as folder:
+            with pytest.raises(RegistryError, match=r"full|No space left"):
+                Registry.init(folder / "root")
+
     def test_an_index_says_that_it_is_full_and_how_much_it_takes(self, small):
         with pytest.raises(RegistryError, match=r"takes 5,120 bytes.*has 0 left"):
             small.build_index("kanji")
@@ -136,7 +159,7 @@ class TestFullDisk:
         made_by = small.version("glyphs/1").fingerprint
         with pytest.raises(RegistryError, match="No space left") as full:
             small.gallery("kanji").append(["a"], np.ones((1, 64), np.float32), made_by)
-        assert "1 rows (256 bytes and more)" in str(full.value)
+        assert "1 row (256 bytes and more)" in str(full.value)
         assert "Nothing was appended" in str(full.value)
 
     def test_an_export_leaves_the_older_file(self, small, tmp_path):
