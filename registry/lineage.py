@@ -188,6 +188,7 @@ def _draw(
                 f"M(old,old) {metric.old_old:.4f}, difference "
                 f"[{metric.low:+.4f}, {metric.high:+.4f}]{gain}"
             )
+        lines += [f"{rest}{bar}    ! {warning}" for warning in link.evidence.warnings]
     for child in below:
         last = child is below[-1]
         lines += _draw(

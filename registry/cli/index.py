@@ -60,7 +60,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         search = ("method", "leaves_to_search", "reorder", "tree_recall_at_10")
         print_json(
-            {**to_plain(index), **{name: getattr(manifest, name) for name in search}}
+            {
+                **to_plain(index),
+                **{name: getattr(manifest, name) for name in search},
+                "doubts": registry.unchecked(args.gallery),
+            }
         )
         return 0
     rows = f"{counted(index.rows, 'row')} of {args.gallery}"

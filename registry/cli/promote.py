@@ -6,7 +6,7 @@ import argparse
 
 from registry.cli.command import Command, open_registry
 from registry.cli.doubts import doubts_of
-from registry.cli.output import print_json
+from registry.cli.output import print_json, to_plain
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def _run(args: argparse.Namespace) -> int:
         reason=args.reason,
     )
     if args.json:
-        print_json(move)
+        print_json(move and {**to_plain(move), "doubts": doubts_of(registry, move)})
     elif move is None:
         print(f"{args.to} stands at {args.version} already; nothing was changed")
     else:

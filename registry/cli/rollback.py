@@ -56,7 +56,8 @@ def _run(args: argparse.Namespace) -> int:
         args.alias, to=args.to, index=args.index, force=args.force, reason=args.reason
     )
     if args.json:
-        print_json({**to_plain(move), "left_behind": plan.in_the_way})
+        doubts = doubts_of(registry, move)
+        print_json({**to_plain(move), "left_behind": plan.in_the_way, "doubts": doubts})
     else:
         print(f"done (move {move.id})")
         _print(plan.in_the_way, "left behind:")

@@ -235,7 +235,7 @@ def test_rows_that_the_manifest_names_stay_where_the_disk_does_not_confirm_it(
 ):
     """The last sync fails, of the folder in which the manifest was replaced."""
     with last_sync_fails():
-        with pytest.raises(RegistryError, match=r"1 rows are in .*a power cut may"):
+        with pytest.raises(RegistryError, match=r"1 row stored in .*a power cut may"):
             gallery.append(["m"], ROWS[:1], NEW)
     after = Gallery.open(gallery.folder)
     assert after.read().column("id") == ["i", "j", "k", "l", "m"]

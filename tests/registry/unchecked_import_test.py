@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from registry import GateRefusedError, InvalidGalleryError, UsageError
+from registry.cli.main import build_parser, main
 
 
 @pytest.fixture
@@ -107,3 +108,23 @@ def test_unchecked_vectors_are_shown_with_what_they_prove(toys, stored, of_galle
     kept = toys.evidence(evidence.id)
     assert kept.warnings == evidence.warnings
     assert "unchecked" in json.loads(kept.comparison)["warnings"][0]
+
+
+def test_whoever_asks_for_json_or_the_lineage_is_shown_it_too(
+    toys, stored, of_gallery, capsys
+):
+    toys.import_rows("toys/all", stored("old"), toys.version("toys/1"), unchecked=True)
+    toys.promote("toys/1", "production", force=True, reason="a test")
+    toys.evaluate("toys/2", "toys/1", of_gallery)
+    assert "    ! 90 of 90 vectors of the gallery" in toys.lineage("toys").render()
+    proof = ["--require-compatible", "--protocol", str(of_gallery)]
+    for command, doubts in [
+        (["index", "toys/all", "--serve", "toys@production"], 1),
+        (["promote", "toys/2", "--to", "production", *proof], 2),
+        (["rollback", "toys@production"], 1),
+    ]:
+        argv = ["--root", toys.root.url, "--json", *command]
+        assert main(build_parser().parse_args(argv)) == 0
+        told = json.loads(capsys.readouterr().out)["doubts"]
+        assert len(told) == doubts
+        assert all("90 of 90 vectors" in doubt for doubt in told)
