@@ -47,8 +47,11 @@ def read_table(
             holds what it should not; the message names the file and the row.
     """
     name = os.fspath(path)
+    read = _reader(name)
+    if not os.path.exists(name):
+        raise FileNotFoundError(f"{name}: there is no such file. Check the path.")
     try:
-        return _checked(_reader(name)(name, columns), columns)
+        return _checked(read(name, columns), columns)
     except ValueError as error:
         # Some of what reads it has named it.
         told = str(error).removeprefix(f"{name}: ")

@@ -23,7 +23,7 @@ def test_the_chain_shows_edges_refusals_and_aliases(
         f"└─ glyphs/3  64 components, cosine, {three} <- production",
         "      ✓ direct edge to glyphs/1 (kanji, evidence 2)",
         "          retrieval/mAP: M(new,old) 0.8500, M(old,old) 0.8000, difference "
-        "[+0.0461, +0.0539], gain 50.0 %",
+        "[+0.0461, +0.0539], gain 50.0 % [49.6, 50.4]",
         "glyphs@production -> glyphs/3, glyphs#1 (20 vectors of glyphs/1)",
     ]
 

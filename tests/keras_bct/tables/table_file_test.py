@@ -111,7 +111,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name):
 @pytest.mark.parametrize("name", ["set.npz", "set.npy", "set.parquet", "set.arrow"])
 def test_a_file_that_is_not_there_is_no_damaged_one(tmp_path, name):
     (tmp_path / "set.csv").write_text("id,label\n")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no such file\. Check the path"):
         read_table(tmp_path / name, COLUMNS)
 
 
