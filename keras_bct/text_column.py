@@ -76,7 +76,9 @@ def _column(name: str, values: Any) -> NDArray[np.str_]:
         )
     # An array of text is text already; a masked one holds what its mask hides.
     if isinstance(values, np.ndarray) and not isinstance(values, np.ma.MaskedArray):
-        if values.dtype.kind in "Uiu":
+        if values.dtype.kind in "iu" or (
+            values.dtype.kind == "U" and not _has_surrogates(values)
+        ):
             return values.astype(np.str_, copy=False)
     return np.array(
         [
@@ -88,6 +90,13 @@ def _column(name: str, values: Any) -> NDArray[np.str_]:
         ],
         np.str_,
     )
+
+
+def _has_surrogates(column: NDArray[np.str_]) -> bool:
+    """Whether a name holds half a character, as a file's name not in UTF-8 does."""
+    native = column.astype(column.dtype.newbyteorder("="))
+    codes = np.frombuffer(native.tobytes(), np.uint32)
+    return bool(((codes >= 0xD800) & (codes <= 0xDFFF)).any())
 
 
 def _text(name: str, row: int, value: Any) -> str:

@@ -167,6 +167,15 @@ def test_a_column_of_another_type_is_refused_with_its_row(column):
         text_column("cameras", column)
 
 
+@pytest.mark.parametrize("kind", [list, np.array, lambda names: np.array(names, ">U9")])
+def test_half_a_character_is_refused_in_every_kind_of_column(kind):
+    # So Python reads a file's name that is not UTF-8; nothing could write it.
+    with pytest.raises(ValueError, match="in row 1 "):
+        text_column(
+            "labels", kind(["ka", b"\xff.png".decode(errors="surrogateescape")])
+        )
+
+
 @pytest.mark.parametrize("column", ["ka", b"ka", 3, None, np.array("ka"), {"ka": 1}])
 def test_a_single_value_is_no_column(column):
     with pytest.raises(
