@@ -236,8 +236,8 @@ def test_an_adapter_between_other_versions_is_refused(stored, side, sides):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"direction": "sideways"}, "adapter: `direction`.*'sideways'"),
-        ({"map": "spline"}, "adapter: `map` should be one of affine.*'spline'"),
+        ({"direction": "sideways"}, "adapter.json: `direction`.*'sideways'"),
+        ({"map": "spline"}, "adapter.json: `map` should be one of affine.*'spline'"),
         ({"output_size": 6}, "says output_size 6, its map has 5"),
         ({"schema": 9}, "should have schema 1. Received: 9"),
         ({"more": 1}, "more"),

@@ -105,7 +105,7 @@ def test_side_information_goes_with_its_row(make, tmp_path):
     [
         (None, r"should have shape \(1, 2\): this map was fitted with it"),
         (np.ones((1, 3)), r"`side_information` should have shape \(n, 2\)"),
-        (np.ones((2, 2)), "2 rows for 1 embeddings"),
+        (np.ones((2, 2)), "2 rows for 1 embedding"),
         (np.full((1, 2), np.nan), "`side_information` should be finite"),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_wrong_picture_is_named_by_id_before_the_first_step(
     wrong: bytes, in_memory: bool, tmp_path: Path
 ) -> None:
     images = [picture(), wrong, *[picture()] * 3]
-    with pytest.raises(ValueError, match=r"Received 1 others, by id: Ünïcödé \("):
+    with pytest.raises(ValueError, match=r"Received 1 other, by id: Ünïcödé \("):
         read(tmp_path, in_memory, images=images)
 
 
