@@ -4,9 +4,8 @@ Importing this package, and every command that only reads metadata, imports neit
 TensorFlow nor NumPy.
 """
 
-from registry.adapter import Adapter
-from registry.alias import Alias, AliasMove
-from registry.edge import Edge
+from registry.adapters.adapter import Adapter
+from registry.aliases.alias import Alias, AliasMove
 from registry.errors import (
     AdapterExistsError,
     GateRefusedError,
@@ -21,11 +20,12 @@ from registry.errors import (
     UsageError,
     VersionExistsError,
 )
-from registry.evidence import Evidence, MetricEvidence
-from registry.evidence_measuring import measure_evidence
+from registry.evidence.edge import Edge
+from registry.evidence.evidence import Evidence, MetricEvidence
+from registry.evidence.measuring import measure_evidence
+from registry.indices.search_index import SearchIndex
 from registry.registry import Registry
-from registry.search_index import SearchIndex
-from registry.version import Version
+from registry.versions.version import Version
 
 __all__ = [
     "Adapter",

@@ -7,15 +7,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.deletion_store import DeletionStore
+from registry.deletion.store import DeletionStore
 from registry.errors import IntegrityError, NotFoundError, RowsRemovedError
 from registry.names import GALLERIES
 from registry.store import Store
 
 if TYPE_CHECKING:
-    from registry.alias import Alias
+    from registry.aliases.alias import Alias
+    from registry.evidence.lineage import Lineage
     from registry.fingerprint import Progress
-    from registry.lineage import Lineage
     from registry.progress import Reporter
 
 
@@ -81,7 +81,7 @@ class Registry(DeletionStore):
 
     def lineage(self, model: str) -> Lineage:
         """The chain of a model's versions, with edges and refused evidence."""
-        from registry.lineage import join
+        from registry.evidence.lineage import join
 
         self.check_model(model)
         versions = self.versions(model)
@@ -100,7 +100,7 @@ class Registry(DeletionStore):
         It names no version whose files are gone, which would stop the server; a
         comment says so, and `aliases_without_files` names them.
         """
-        from registry.serving_config import serving_config
+        from registry.serving.config import serving_config
 
         gone = self.aliases_without_files()
         models: dict[str, tuple[str, dict[str, int]]] = {}
@@ -138,8 +138,8 @@ class Registry(DeletionStore):
         Raises:
             NotFoundError: Nothing belongs to that model.
         """
-        from registry.index_manifest import verify_index
-        from registry.integrity import check_stored
+        from registry.artifacts.integrity import check_stored
+        from registry.indices.manifest import verify_index
 
         found: dict[str, list[str]] = {}
         for version in self.versions(model):
@@ -163,7 +163,7 @@ class Registry(DeletionStore):
 
 
 def _verify_gallery(folder: Path, progress: Progress | None) -> list[str]:
-    from registry.gallery import Gallery
+    from registry.galleries.gallery import Gallery
 
     try:
         while True:

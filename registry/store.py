@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.engine import URL
 
-from registry.database import Database
-from registry.database_url import without_secrets
+from registry.artifacts.storage import ArtifactRoot
 from registry.errors import UsageError
 from registry.fingerprint import Progress
+from registry.metadata.database import Database
+from registry.metadata.database_url import without_secrets
 from registry.names import GALLERIES
-from registry.storage import ArtifactRoot
 
 if TYPE_CHECKING:
     from registry.progress import Reporter

@@ -13,8 +13,8 @@ from tensorflow_metadata.proto.v0 import schema_pb2
 
 from keras_bct.data.records import matching_files
 from registry import Registry, RegistryError, UsageError
+from registry.evidence.protocol_data import ProtocolData, read_protocol
 from registry.names import check_gallery_name, check_name
-from registry.protocol_data import ProtocolData, read_protocol
 from tfx_pipeline.compatibility_evaluator.component import THE_MODEL_ITSELF
 from tfx_pipeline.registry_access import open_registry
 

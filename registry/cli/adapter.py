@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from keras_bct.counted import counted
-from registry.adapter import Adapter
+from registry.adapters.adapter import Adapter
 from registry.cli.command import Command, open_registry
 from registry.cli.evidence_table import evidence_table
 from registry.cli.output import print_json, table, to_plain

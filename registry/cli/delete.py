@@ -7,7 +7,7 @@ import argparse
 from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json
-from registry.deletion_store import Deletion
+from registry.deletion.store import Deletion
 from registry.errors import UsageError
 
 

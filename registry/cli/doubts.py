@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from registry.alias import AliasMove
+    from registry.aliases.alias import AliasMove
     from registry.registry import Registry
 
 

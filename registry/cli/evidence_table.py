@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from registry.cli.output import interval, number, table, to_plain
-from registry.evidence import Evidence
+from registry.evidence.evidence import Evidence
 from registry.registry import Registry
 
 

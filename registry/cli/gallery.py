@@ -87,7 +87,7 @@ def _run(args: argparse.Namespace) -> int:
     registry = open_registry(args)
     added = 0
     if args.add_pictures or args.import_file:
-        from registry.picture_files import read_pictures
+        from registry.galleries.picture_files import read_pictures
 
         if not args.name or not args.version:
             raise UsageError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from keras_bct.counted import counted
 from registry.cli.command import Command, open_registry
 from registry.cli.output import print_json, to_plain
-from registry.index_manifest import read_manifest
+from registry.indices.manifest import read_manifest
 from registry.names import parse_alias
 
 

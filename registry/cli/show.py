@@ -10,7 +10,7 @@ from registry.cli.evidence_table import evidence_document, evidence_table
 from registry.cli.output import print_json, table, to_plain
 from registry.errors import UsageError
 from registry.registry import Registry
-from registry.version import Version
+from registry.versions.version import Version
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -71,7 +71,7 @@ def test_keeps_a_registry_without_scann_and_says_how_to_get_it(python, tmp_path)
     ran = run(
         python,
         "-c",
-        "from registry.scann_library import import_scann; import_scann()",
+        "from registry.indices.scann_library import import_scann; import_scann()",
         folder=tmp_path,
     )
     assert "pip install 'keras-bct[search]'" in ran.stderr

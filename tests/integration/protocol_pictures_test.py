@@ -16,7 +16,7 @@ from keras_bct.evaluation import EmbeddingSet, Protocol
 from keras_bct.training.criterion import Criterion
 from keras_bct.training.settings import CriterionSettings
 from registry.errors import RegistryError
-from registry.protocol_data import ProtocolData
+from registry.evidence.protocol_data import ProtocolData
 
 SHAPE = (8, 8, 3)
 
@@ -80,7 +80,7 @@ def by_command_line(place, path):
 
 
 def by_registry(place, path):
-    from registry.evidence_measuring import _embed
+    from registry.evidence.measuring import _embed
 
     data = ProtocolData(Protocol.from_yaml(path), None)
     data.check_sides()

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from keras_bct.evaluation import Comparison, MetricComparison
-from registry import Evidence, MetricEvidence, Registry, candidate
+from registry import Evidence, MetricEvidence, Registry
+from registry.versions import candidate
 from tests.registry.stand_in import stand_in_bytes, try_stand_in
 from tests.registry.toys import (  # noqa: F401 - found by name
     pictures,
@@ -123,7 +124,7 @@ def comparison(difference, gain=None, spread=0.002):
 def make_evidence(registry, protocol):
     """Evidence as if it had been measured, with the digests as they are now."""
     from keras_bct.evaluation import decide
-    from registry.protocol_data import ProtocolData, read_protocol
+    from registry.evidence.protocol_data import ProtocolData, read_protocol
 
     def make(new, old, difference=0.05, *, gain=None, path=protocol, **changes):
         read = read_protocol(path)
@@ -270,8 +271,9 @@ def kill_while(environment):
         script = textwrap.dedent(
             """
             import os, signal, sys
-            from registry import Registry, reservation
-            from registry.storage import ArtifactRoot
+            from registry import Registry
+            from registry.artifacts import reservation
+            from registry.artifacts.storage import ArtifactRoot
             from tests.registry.stand_in import take_stand_ins
 
             take_stand_ins()

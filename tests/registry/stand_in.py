@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from keras_bct.embedding_parts import EmbeddingParts
-from registry import candidate
+from registry.versions import candidate
 
 MARK = b"a stand-in of components: "
 

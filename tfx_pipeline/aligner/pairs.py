@@ -11,7 +11,7 @@ from keras_bct.classifier import Classifier
 from keras_bct.data import ImageRecords
 from keras_bct.models import load_embedder
 from registry import Registry, Version
-from registry.vector_check import refuse_other_vectors, sample_rows
+from registry.galleries.vector_check import refuse_other_vectors, sample_rows
 
 
 @dataclasses.dataclass(frozen=True)

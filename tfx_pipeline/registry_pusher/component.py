@@ -23,7 +23,7 @@ from registry import (
     Version,
     VersionExistsError,
 )
-from registry.protocol_data import read_protocol
+from registry.evidence.protocol_data import read_protocol
 from tfx_pipeline.artifacts import AlignmentAdapter, CompatibilityEvidence
 from tfx_pipeline.older_versions import adapters_of
 from tfx_pipeline.recall_queries import embedded_queries

@@ -1,0 +1,1 @@
+"""Adapters: maps between the embedding spaces of two versions."""

@@ -1,0 +1,1 @@
+"""Deletion: what may go, what is in use, and files that nothing names."""

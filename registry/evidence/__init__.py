@@ -1,0 +1,1 @@
+"""Evidence: what was measured between two versions, and what follows from it."""

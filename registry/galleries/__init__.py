@@ -1,0 +1,1 @@
+"""Galleries: stored embeddings, written once, in generations."""

@@ -1,0 +1,1 @@
+"""Search indices over galleries: built, stored, opened and searched."""

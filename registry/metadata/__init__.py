@@ -1,0 +1,1 @@
+"""The metadata database: its tables, its migrations and how it is reached."""

@@ -1,0 +1,1 @@
+"""Serving what an alias names: an index with it, searches, TensorFlow Serving."""

@@ -1,0 +1,1 @@
+"""Versions: SavedModels with a number, registered, found and checked."""
