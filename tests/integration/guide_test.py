@@ -74,5 +74,6 @@ def test_training_guide_names_every_field_and_choice_of_a_recipe():
     assert fields | choices | {*PRECISIONS, *STRATEGIES} <= named
 
 
+@pytest.mark.slow
 def test_guide_to_the_adapters(run_page):
     run_page("docs/adapters.md")

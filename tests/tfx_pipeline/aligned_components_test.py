@@ -224,6 +224,7 @@ class TestAligner:
         with pytest.raises(ValueError, match=r"`aligner\.settings`.*LowRank"):
             run.align(pictures(3), method="LowRank", settings='{"depth": 3}')
 
+    @pytest.mark.slow
     def test_fits_the_alignment_model_too(self, run, pictures):
         settings = {
             "epochs": 2,

@@ -4,12 +4,14 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from keras_bct.adapters import load_adapter
 
 MANUAL = Path(__file__).parents[3] / "docs/alignment.md"
 
 
+@pytest.mark.slow
 def test_its_code_runs_and_gives_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

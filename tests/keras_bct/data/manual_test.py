@@ -40,6 +40,7 @@ def pictures(lay_out, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_commands_and_the_code_of_the_manual_run(pictures):
     text = MANUAL.read_text(encoding="utf-8")
     blocks = re.findall(r"(?ms)^```(\w*)\n(.*?)^```", text)

@@ -49,6 +49,7 @@ def model(kind="cosface", variances=1, components="mean", **options):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "variances"),
     [("softmax", None), ("normsoftmax", 1), ("cosface", NEW), ("arcface", 1)],
@@ -59,6 +60,7 @@ def test_fit_lowers_the_loss_on_stored_embeddings(kind, variances):
     assert history[-1] < history[0]
 
 
+@pytest.mark.slow
 def test_what_it_reports_is_the_compiled_loss():
     made = model()
     inputs, truth = data()
@@ -76,6 +78,7 @@ def test_regularisers_are_added_once():
     assert found == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_new_classifier_stays_as_it_was():
     made = model()
     made.fit(*data(), batch_size=16, epochs=2, verbose=0)
@@ -84,6 +87,7 @@ def test_the_new_classifier_stays_as_it_was():
     )
 
 
+@pytest.mark.slow
 def test_the_uncertainty_reads_the_aligned_embedding():
     made = model()
     inputs, _ = data()
@@ -97,6 +101,7 @@ def test_the_uncertainty_reads_the_aligned_embedding():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [False, True])
 def test_transform_gives_what_the_model_gives(side):
     made = model()
@@ -110,6 +115,7 @@ def test_transform_gives_what_the_model_gives(side):
     np.testing.assert_allclose(log_variance, outputs["log_variance"], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [False, True])
 def test_transform_of_no_rows_gives_none_of_the_right_size(side):
     made = model()
@@ -122,6 +128,7 @@ def test_transform_of_no_rows_gives_none_of_the_right_size(side):
     assert (embeddings.shape, log_variance.shape) == ((0, NEW), (0, 1))
 
 
+@pytest.mark.slow
 def test_side_information_is_asked_for_and_refused_as_in_training():
     """Also where it has the size of the old embedding and could be taken for it."""
     rows = np.random.default_rng(1).normal(size=(8, OLD)).astype(np.float32)
@@ -139,6 +146,7 @@ def test_side_information_is_asked_for_and_refused_as_in_training():
             made(given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "error_type", "message"),
     [
@@ -164,6 +172,7 @@ def test_without_uncertainty_there_is_no_variance():
     assert made.transform(inputs["old_embedding"])[1] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [False, True])
 def test_trains_on_from_a_keras_file_as_if_never_saved(side, tmp_path):
     made = model(kernel_regularizer=keras.regularizers.L2(0.01))

@@ -151,6 +151,7 @@ class TestTerms:
             outputs["distillation"][:, 1], outputs["old"], atol=1e-6
         )
 
+    @pytest.mark.slow
     def test_old_model_and_stored_embeddings_train_alike(self):
         old_model = keras.layers.Dense(3, use_bias=False, trainable=False)
         pictures, labels = batch()

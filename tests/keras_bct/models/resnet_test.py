@@ -15,6 +15,7 @@ def test_resnet_18_has_the_papers_number_of_weights():
     assert trainable(model) == 11_176_512 + 512 * 64 + 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("depth", "below"), [(50, 23_587_712), (152, 58_370_944)])
 def test_deeper_ones_are_those_of_keras(depth, below):
     model = resnet(depth, 128, image_shape=(32, 32, 3))

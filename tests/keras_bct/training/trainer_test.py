@@ -41,6 +41,7 @@ def test_a_successor_embeds_and_knows_its_classes(place: Any, tmp_path: Path) ->
     assert (summary.classes, summary.pictures, summary.steps) == (6, 24, 10)
 
 
+@pytest.mark.slow
 def test_a_learned_map_lies_beside_the_classifier(place: Any, tmp_path: Path) -> None:
     place.train(tmp_path, method="beta-kd", embedding_size=7, size_map=True)
     version = tmp_path / "version"
@@ -107,6 +108,7 @@ def test_the_criterion_is_that_of_the_exported_version(
     np.testing.assert_allclose(last["criterion"], new_old - old_old, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "output"), [("beta", "old"), ("l2", "embeddings")])
 def test_scalars_say_what_the_logs_say(
     method: str, output: str, place: Any, tmp_path: Path
@@ -144,6 +146,7 @@ def test_scalars_say_what_the_logs_say(
     assert abs(np.mean(shares[:9]) - 0.5) < 1e-6
 
 
+@pytest.mark.slow
 def test_the_angle_is_that_of_the_exported_version(place: Any, tmp_path: Path) -> None:
     summary = place.train(tmp_path, embedding_size=6)
     records = read_records(place.pictures)
@@ -223,6 +226,7 @@ def test_a_training_ends_at_its_last_step_inside_an_interval_also_after_a_restar
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("progress", [True, False])
 def test_pictures_on_disk_are_read_once_and_in_silence_where_it_is_asked_for(
     progress: bool, place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -263,6 +267,7 @@ def test_a_directory_that_holds_something_is_refused_before_any_work(
         )
 
 
+@pytest.mark.slow
 def test_an_empty_directory_is_filled(place: Any, tmp_path: Path) -> None:
     (tmp_path / "version").mkdir()
     place.train(tmp_path, method="independent")

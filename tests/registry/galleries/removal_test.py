@@ -198,6 +198,7 @@ def test_a_segment_is_written_anew_a_batch_at_a_time(tmp_path, monkeypatch):
     assert counted.max_memory() < large.segments[0].size / 10
 
 
+@pytest.mark.slow
 def test_one_that_appends_and_one_that_removes_lose_nothing(gallery, environment):
     script = (
         "import sys, numpy as np\n"

@@ -134,6 +134,7 @@ def numbers(made):
     return content["seeds"]["0"]["some classes"]
 
 
+@pytest.mark.slow
 def test_a_map_is_better_than_none_and_the_end_is_the_new_model(made):
     found = numbers(made)
     starts = {
